@@ -22,12 +22,11 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
     (load) =>
     async (...given) => {
       const all = Object.entries((given.at(-1) as Command).optsWithGlobals());
-      const options = Object.fromEntries(all.map(([name, value]) => [name, unmarked<unknown>(value)]));
-      const words = given.slice(0, -2).map((word) => (Array.isArray(word) ? word.map(unmarked) : unmarked(word)));
+      const options = Object.fromEntries(all.map(([name, value]) => [name, unmarked(value)]));
+      const words = given.slice(0, -2).map(unmarked);
       await using session = new Session(io, options as WritingOptions);
       const action = await load();
-      const ended = await action(session, options as never, ...(words as never[]));
-      if (ended) onEnd(ended);
+      onEnd((await action(session, options as never, ...(words as never[]))) ?? "done");
     };
   const program = new Command("agent-persistence")
     .description("Shows durable agents, and controls them.")
@@ -111,7 +110,7 @@ function readingCommands(program: Command, lazily: Lazily): void {
   common(program.command("log <agent>"))
     .description("show the records as they are stored, oldest first")
     .option("--after <position>", "only records after this position", count, 0)
-    .option("--limit <number>", "the maximum number of records; 0: all", count, 0)
+    .option("--limit <number>", "stop after the append with which this number of records is shown; 0: all", count, 0)
     .option("--kind <kind...>", "only records of these kinds")
     .option("-f, --follow", "continue with new records until you stop it")
     .action(lazily(async () => (await import("./reading/log.ts")).log));
@@ -129,7 +128,7 @@ function readingCommands(program: Command, lazily: Lazily): void {
   common(program.command("ui"))
     .description("write the timeline of an agent to a web page, or serve the timelines of all agents, live")
     .argument("[agent]", "default, without --out: every agent")
-    .option("-o, --out <file>", "write one self-contained page; replaces an existing file")
+    .option("-o, --out <file>", "write one self-contained page; replaces an existing file", fileToWrite)
     .option("--redact <path...>", "hide the values at these paths, such as user.email")
     .option("--show-secrets", "show values that look like secrets")
     .option("--last <number>", "only the newest checkpoints; 0: all", count, 0)
@@ -154,12 +153,12 @@ function runCommands(program: Command, lazily: Lazily): void {
     .addOption(
       new Option("--on-unrecorded-call <what>", "execute: run tools without effects").choices(["stop", "execute"]),
     )
-    .option("-o, --out <file>", "also write a web page with both runs; replaces an existing file")
+    .option("-o, --out <file>", "also write a web page with both runs; replaces an existing file", fileToWrite)
     .action(lazily(async () => (await import("./reading/replay.ts")).replay));
   common(program.command("fixture <agent>"))
     .description("write a run to a file for tests, with secrets hidden")
     .option("--run <run>", "the run; default: the newest")
-    .option("-o, --out <file>", "the file; replaces an existing file")
+    .option("-o, --out <file>", "the file; replaces an existing file", fileToWrite)
     .option("--redact <path...>", "hide the values at these paths, such as user.email")
     .option("--show-secrets", "keep values that look like secrets")
     .action(lazily(async () => (await import("./reading/fixture.ts")).fixture));
@@ -168,7 +167,7 @@ function runCommands(program: Command, lazily: Lazily): void {
     .argument("[other]", "another agent; default: the same, with --other-run")
     .option("--run <run>", "the run of <agent>; default: the newest")
     .option("--other-run <run>", "the run of [other]; default: the newest")
-    .option("-o, --out <file>", "also write a web page; replaces an existing file")
+    .option("-o, --out <file>", "also write a web page; replaces an existing file", fileToWrite)
     .option("--prices <file>", "show costs, by a JSON file with the prices of a million tokens")
     .action(lazily(async () => (await import("./reading/compare.ts")).compare));
 }
@@ -220,7 +219,7 @@ function agentCommands(program: Command, lazily: Lazily): void {
 function dataCommands(program: Command, lazily: Lazily): void {
   withArchiveKeys(writing(program.command("export <agent>")), "writes")
     .description("write an agent to a file")
-    .option("-o, --out <file>", "the file; it must not exist")
+    .option("-o, --out <file>", "the file; it must not exist", fileToWrite)
     .option("--checkpoint <checkpoint>", "the checkpoint to end with; default: all")
     .option("--gzip", "compress the file")
     .option("--move", "move the agent: it can no longer run here")
@@ -228,7 +227,7 @@ function dataCommands(program: Command, lazily: Lazily): void {
   withArchiveKeys(writing(program.command("import <file>")), "reads")
     .description("import an agent from a file that export wrote")
     .option("--as <agent>", "another id; the import is then a fork")
-    .option("--receipt <file>", "write the receipt for move finish")
+    .option("--receipt <file>", "write the receipt for move finish", fileToWrite)
     .option("--trust-approvals", "accept the approvals in the file; default: the agent requests them again")
     .option("--max-part-bytes <n>", "the largest line or value of the file; default: 16777216", count)
     .action(lazily(async () => (await import("./writing/transferCommands.ts")).importCommand));
@@ -308,6 +307,12 @@ function count(text: string): number {
   throw new InvalidArgumentError("Expected a whole number from 0 to 999999999.");
 }
 
+/** Parses an option with the name of a file. Rejects `-`, which other programs use for standard output. */
+function fileToWrite(name: string): string {
+  if (name !== "-") return name;
+  throw new InvalidArgumentError("Name a file. For a file with this name, write ./-");
+}
+
 const encrypts = "encrypt with these keys; default: --keys";
 const decrypts = "the keys of encrypted files; plain files are then refused; default: --keys";
 
@@ -317,16 +322,18 @@ function withArchiveKeys(command: Command, does: "writes" | "reads"): Command {
   return does === "writes" ? command.option("--plain", "do not encrypt, although the storage is encrypted") : command;
 }
 
-/** Matches call ids that start with a dash, one of 64. They have 22 characters. No option is that long. */
-const dashedId = /^-[\w-]{21}$/;
 /** A character that process arguments cannot contain. */
 const mark = "\0";
 
-/** Marks an id, because the parser treats arguments with a dash as options. */
+/**
+ * Marks a call id that starts with a dash, because the parser treats arguments with a dash as options. A call id has 22
+ * characters, and no option is that long.
+ */
 export function marked(argument: string): string {
-  return dashedId.test(argument) ? mark + argument : argument;
+  return /^-[\w-]{21}$/.test(argument) ? mark + argument : argument;
 }
 
-export function unmarked<Value>(value: Value): Value {
-  return typeof value === "string" && value.startsWith(mark) ? (value.slice(mark.length) as Value) : value;
+function unmarked(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(unmarked);
+  return typeof value === "string" && value.startsWith(mark) ? value.slice(mark.length) : value;
 }

@@ -183,13 +183,17 @@ describe("a command with a confirmation", () => {
     ["settle", "order-1", "--retry"],
     ["log", "order-1", "--kind", "bogus"],
     ["export", "order-1", "--out", "-"],
+    ["fixture", "order-1", "--out", "-"],
+    ["ui", "order-1", "--out", "-"],
+    ["compare", "order-1", "--out", "-"],
     ["list", "--storage", "file:///x/%zz"],
     ["list", "--storage", "file://here"],
   ])("is refused if its target or choice is missing: %j", async (...args) => {
     await using desk = await Desk.open();
     await desk.crashes("order-1");
-    const asked = args.includes("log") || args.includes("list") || args.includes("export") ? args : [...args, "--yes"];
+    const asked = ["answer", "settle"].includes(args[0] ?? "") ? [...args, "--yes"] : args;
     expect(await desk.command(asked)).toMatchObject({ code: 2, out: "" });
+    expect(await readdir(desk.folder)).not.toContain("-");
   });
 
   it("prints its plan before the question, even with JSON output", async () => {

@@ -24,9 +24,9 @@ export async function log(session: Session, options: LogCommandOptions, given: s
   let left = options.limit > 0 ? options.limit : Infinity;
   await assertKinds(view, agentId, options.kind);
   for await (const entry of view.records(agentId, { after })) {
-    left -= await showEntry(session, entry, options.kind, left);
+    left -= await showEntry(session, entry, options.kind);
     after = entry.position;
-    if (left === 0) break;
+    if (left <= 0) break;
   }
   if (!options.follow) return;
   for await (const entry of view.follow(agentId, { after, signal: session.io.stopSignal() }))
@@ -41,14 +41,9 @@ async function assertKinds(view: AgentInspector, agentId: string, kinds: readonl
   throw new CommandFailure("usage", `"${wrong}" is not a kind of record. Expected ${recordKinds().join(", ")}`);
 }
 
-/** Prints up to the given number of matching records of an entry. Returns the number of printed records. */
-async function showEntry(
-  { output, io }: Session,
-  entry: EntryView,
-  kinds?: readonly string[],
-  most = Infinity,
-): Promise<number> {
-  const records = entry.records.filter(({ kind }) => !kinds || kinds.includes(kind)).slice(0, most);
+/** Prints the matching records of an append. Returns the number of printed records. */
+async function showEntry({ output, io }: Session, entry: EntryView, kinds?: readonly string[]): Promise<number> {
+  const records = entry.records.filter(({ kind }) => !kinds || kinds.includes(kind));
   if (records.length === 0 && kinds) return 0;
   if (output.json) {
     await output.item({ ...entry, records });

@@ -22,7 +22,7 @@ export interface ExportCommandOptions extends WritingOptions, ArchiveKeyOptions 
 export async function exportCommand(session: Session, options: ExportCommandOptions, given: string): Promise<void> {
   const { output, io } = session;
   const { out, move = false, gzip = false, checkpoint } = options;
-  if (out === undefined || out === "-") throw new CommandFailure("usage", "Name the file to write: --out <file>");
+  if (out === undefined) throw new CommandFailure("usage", "Name the file to write: --out <file>");
   const keys = await newArchiveKeys(io, options);
   const storage = await session.storage(move ? "write" : "read");
   const agentId = await findAgent(storage, given);
