@@ -115,8 +115,8 @@ export interface EnvironmentAnswer {
 export async function noteEnvironment(environment: Environment | undefined, state: RunState): Promise<void> {
   if (environment === undefined) return;
   const { workingDirectory } = environment;
-  const hashes: Record<string, string | null> = {};
+  const hashes = new Map<string, string | null>();
   for (const path of state.requirements.files ?? [])
-    hashes[path] = (await environment.hashOf(path, workingDirectory)) ?? null;
-  state.noteEnvironment({ workingDirectory, hashes });
+    hashes.set(path, (await environment.hashOf(path, workingDirectory)) ?? null);
+  state.noteEnvironment({ workingDirectory, hashes: Object.fromEntries(hashes) });
 }

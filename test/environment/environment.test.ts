@@ -1,11 +1,19 @@
-import { AIAgent, Persistence, persistence, strategy, type EnvironmentMismatch } from "agent-persistence";
+import {
+  AIAgent,
+  type AgentContext,
+  type EnvironmentMismatch,
+  InMemoryPersistenceStorageProvider,
+  Persistence,
+  persistence,
+  strategy,
+} from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import {
   compareEnvironment,
   type EnvironmentFacts,
   type RecoveryInfo,
 } from "../../src/environment/EnvironmentMismatch.ts";
-import { Stopped } from "../persistence/support/durableAgent.ts";
+import { Fault, Stopped } from "../persistence/support/durableAgent.ts";
 import { requiringAgent } from "../persistence/support/requiringAgent.ts";
 import { storages } from "../persistence/support/storages.ts";
 import { TestEnvironment } from "../persistence/support/TestEnvironment.ts";
@@ -66,6 +74,35 @@ describe.each(storages)("$name: required environments", (storage) => {
     expect(recoveryInfo).not.toHaveProperty("workingDirectory");
     expect(recoveryInfo).not.toHaveProperty("fileHashes");
   });
+});
+
+it("a changed file with the name __proto__ is found, and a missing environment value with this name", async () => {
+  const environment = new TestEnvironment();
+  environment.files.set("/project/__proto__", "before");
+  environment.versions.set("__proto__", "1");
+  const fault = new Fault();
+  const graph = strategy<string, string>("s", (g) => {
+    const first = g.node("first", (input: string, context: AgentContext) => {
+      context.require({ files: ["__proto__"], environment: JSON.parse('{"__proto__":"1"}') });
+      return input;
+    });
+    const second = g.node("second", (input: string) => (fault.strike(), input));
+    g.edge(g.start, first);
+    g.edge(first, second);
+    g.edge(second, g.finish);
+  });
+  const promptExecutor = { execute: () => Promise.reject(new Error("no model")) };
+  const agent = new AIAgent({ id: "a", llmModel: "none", promptExecutor, strategy: graph }).install(Persistence, {
+    storage: new InMemoryPersistenceStorageProvider(),
+    environment,
+  });
+  await expect(agent.run("in")).rejects.toBeInstanceOf(Stopped);
+  environment.files.set("/project/__proto__", "after");
+  environment.versions.clear();
+  expect((await persistence(agent).agent().validateCheckpoint()).mismatches).toEqual([
+    { kind: "file_modified_externally", path: "__proto__", expected: "before", found: "after" },
+    { kind: "environment_not_satisfied", name: "__proto__", wanted: "1" },
+  ]);
 });
 
 it("a run without requirements reads no environment", async () => {
