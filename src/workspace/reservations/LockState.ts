@@ -1,4 +1,5 @@
 import type { Clock } from "../../internal/Clock.ts";
+import { deleteOldest } from "../../internal/deleteOldest.ts";
 import { isSurelyGone, type ProcessFacts, type ProcessIdentity } from "../../nodejs/ProcessIdentity.ts";
 
 /** The operation of a reservation. A file has many readers or one writer. */
@@ -59,13 +60,17 @@ export function without({ path, holders, waiting }: LockState, id: string): Lock
   return { path, holders: holders.filter(isOther), waiting: waiting.filter(isOther) };
 }
 
+/** The number of paths whose foreign entries are remembered. */
+const mostPaths = 10_000;
+
 /**
  * Decides which entries have expired. Does not use the wall clock, because it can jump. An entry of this boot and time
- * namespace has a deadline on a monotonic clock that all processes there share. Any other entry has expired when this
- * process has seen it unchanged for its whole `ttlMs`.
+ * namespace has a deadline on a monotonic clock that all processes there share. Any other entry is foreign, and has
+ * expired when this process has seen it unchanged for its whole `ttlMs`.
  */
 export class LockExpiry {
-  readonly #sightings = new Map<string, { readonly expiresAt: string; readonly sinceMs: number }>();
+  /** When this process first saw each foreign entry of a path. */
+  readonly #sightings = new Map<string, ReadonlyMap<string, number>>();
 
   constructor(
     readonly clock: Clock,
@@ -75,39 +80,44 @@ export class LockExpiry {
   /** Removes expired entries. A waiting entry ends with its process, a holder only at its expiry. */
   current(state: LockState): LockState {
     const { path, holders, waiting } = state;
-    return {
-      path,
-      holders: holders.filter((entry) => this.leftMs(path, entry) > 0),
-      waiting: waiting.filter((entry) => this.leftMs(path, entry) > 0 && !this.#isGone(entry)),
-    };
+    const sightings = this.#look(state);
+    const isLeft = (entry: LockEntry) => this.leftMs(entry, sightings.get(keyOf(entry))) > 0;
+    return { path, holders: holders.filter(isLeft), waiting: waiting.filter((e) => isLeft(e) && !this.#isGone(e)) };
   }
 
-  leftMs(path: string, entry: LockEntry): number {
+  /** @param sinceMs when this process first saw the entry. Defaults to now. */
+  leftMs(entry: LockEntry, sinceMs?: number): number {
     const now = this.clock.monotonic();
-    if (entry.deadlineMs !== undefined && this.#hasSameClock(entry))
-      return Math.min(entry.deadlineMs - now, entry.ttlMs);
-    const { id, owner, operation, since, expiresAt } = entry;
-    // Entries of other tools have no id.
-    const key = JSON.stringify([id, owner, operation, since, path]);
-    return entry.ttlMs - (now - this.#unchangedSince(key, expiresAt, now));
+    const { deadlineMs, ttlMs } = entry;
+    if (deadlineMs !== undefined && !this.#isForeign(entry)) return Math.min(deadlineMs - now, ttlMs);
+    return ttlMs - (now - (sinceMs ?? now));
   }
 
-  /** Returns whether the process that wrote the entry measures the time since boot as this process does. */
-  #hasSameClock({ process }: LockEntry): boolean {
+  /** Notes the foreign entries of a path, and forgets the entries that the path lost. */
+  #look({ path, holders, waiting }: LockState): ReadonlyMap<string, number> {
+    const known = this.#sightings.get(path);
+    const foreign = [...holders, ...waiting].filter((entry) => this.#isForeign(entry)).map(keyOf);
+    const seen = new Map(foreign.map((key) => [key, known?.get(key) ?? this.clock.monotonic()]));
+    this.#sightings.delete(path);
+    if (seen.size > 0) this.#sightings.set(path, seen);
+    deleteOldest(this.#sightings, mostPaths);
+    return seen;
+  }
+
+  /** Returns whether the entry has no deadline on the monotonic clock of this process. */
+  #isForeign({ process, deadlineMs }: LockEntry): boolean {
     const { bootId, timeNamespace } = this.identity;
-    return process?.bootId === bootId && process.timeNamespace === timeNamespace;
-  }
-
-  #unchangedSince(key: string, expiresAt: string, now: number): number {
-    const known = this.#sightings.get(key);
-    if (known?.expiresAt === expiresAt) return known.sinceMs;
-    this.#sightings.set(key, { expiresAt, sinceMs: now });
-    return now;
+    return deadlineMs === undefined || process?.bootId !== bootId || process.timeNamespace !== timeNamespace;
   }
 
   #isGone({ process }: LockEntry): boolean {
     return process !== undefined && isSurelyGone(process, this.identity);
   }
+}
+
+/** Identifies an entry between two renewals. Entries of other tools have no id. */
+function keyOf({ id, owner, operation, since, expiresAt }: LockEntry): string {
+  return JSON.stringify([id, owner, operation, since, expiresAt]);
 }
 
 /** A file and the operation that it is reserved for. */

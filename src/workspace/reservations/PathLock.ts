@@ -78,7 +78,7 @@ export class PathLock {
     const current = this.expiry.current(now);
     if (mayHave(current, id, file.operation)) return granted(current, this.#entry(file, ttlMs));
     const own = now.waiting.find((entry) => entry.id === id);
-    const isFresh = own !== undefined && this.expiry.leftMs(file.path, own) > waitingTtlMs / 2;
+    const isFresh = own !== undefined && this.expiry.leftMs(own) > waitingTtlMs / 2;
     return !waits || isFresh ? undefined : queued(current, this.#entry(file, waitingTtlMs, own?.since));
   }
 

@@ -103,6 +103,18 @@ it("readers of other tools without ids expire", async () => {
   expect(await ours.holders("a")).toEqual([]);
 });
 
+it("an entry of another tool that was removed expires a whole lifetime after it returns", () => {
+  const expiry = new LockExpiry(clock, nodeProcessIdentity());
+  const foreign = { id: "", owner: "x", operation: "write", since: "", expiresAt: "", ttlMs: minute } as const;
+  const held = { path: "a", holders: [foreign], waiting: [] };
+  expect(expiry.current(held).holders).toHaveLength(1);
+  expect(expiry.current({ ...held, holders: [] }).holders).toEqual([]);
+  clock.advance(minute);
+  expect(expiry.current(held).holders).toHaveLength(1);
+  clock.advance(minute);
+  expect(expiry.current(held).holders).toEqual([]);
+});
+
 describe("reservations", () => {
   it("a file is reserved for many readers or for one writer", async () => {
     const reader = await ours.acquire([read("a.txt")], { owner: "Ann" });
