@@ -29,6 +29,9 @@ import { join } from "node:path";
 /** The number of agents to read concurrently, which limits the open files. */
 const atOnce = 16;
 
+/** Up to this number of due agents, a list reads all of them, because their marks are not in the order of the list. */
+const mostDueRead = 256;
+
 type Selection = Omit<ListOptions, "free" | "limit" | "readOnly">;
 
 /** The initial and maximum number of agents to read at once. */
@@ -67,24 +70,46 @@ async function* listMarked(
   selection: Selection,
   asked: readonly string[] | undefined,
 ): AsyncGenerator<AgentSummary> {
+  const due = await dueMarks(backend, selection.dueBefore);
+  const readsAllDue = due !== undefined && due.length <= mostDueRead;
+  const marks = readsAllDue ? due : await statusMarks(backend, selection, asked);
   // Marks of due times have another order, and unreadable agents are detected only when they are read.
-  const isSorted = selection.dueBefore === undefined && asked?.some(isUnreadable) !== true;
-  const groupSize = isSorted ? firstGroup : Infinity;
+  const isSorted = !readsAllDue && asked?.some(isUnreadable) !== true;
+  const listed = due && !readsAllDue ? marksOfAgents(marks, due) : marks;
   const seen = new Set<string>();
-  for await (const group of inGroups(await marksOf(backend, selection, asked), groupSize, largestGroup))
+  for await (const group of inGroups(listed, isSorted ? firstGroup : Infinity, largestGroup))
     yield* selectSummaries(await readMarked(backend, group, seen), selection);
 }
 
-async function marksOf(
+/** Returns the marks of all agents that may be due. `undefined` if agents need not be due. */
+async function dueMarks({ index }: FileBackend, dueBefore: string | undefined): Promise<PlacedMark[] | undefined> {
+  if (dueBefore === undefined) return undefined;
+  const marks: PlacedMark[] = [];
+  for await (const mark of index.marks(dueFolder, dueKey(dueBefore))) marks.push({ ...mark, of: dueFolder });
+  return marks;
+}
+
+async function statusMarks(
   { index }: FileBackend,
-  { dueBefore, after = "" }: Selection,
+  { after = "" }: Selection,
   asked: readonly string[] | undefined,
 ): Promise<AsyncIterable<PlacedMark>> {
-  const marksIn = (of: string, from: string, upTo?: string) => placed(index.marks(of, upTo), of, from);
-  if (dueBefore !== undefined) return marksIn(dueFolder, "", dueKey(dueBefore));
   const folders = asked ? [...asked, unreadable].map(statusFolder) : await index.statusFolders();
-  const marks = [...new Set(folders)].map((of) => marksIn(of, sortKey(after)));
+  const marks = [...new Set(folders)].map((of) => placed(index.marks(of), of, sortKey(after)));
   return mergeSorted(marks, (a, b) => compareText(a.key, b.key));
+}
+
+/** Yields the marks of the agents that also have one of the `others`, with the higher position. */
+async function* marksOfAgents(
+  marks: AsyncIterable<PlacedMark> | Iterable<PlacedMark>,
+  others: readonly PlacedMark[],
+): AsyncGenerator<PlacedMark> {
+  const positions = new Map<string, number>();
+  for (const { folder, position } of others) positions.set(folder, Math.max(position, positions.get(folder) ?? 0));
+  for await (const mark of marks) {
+    const position = positions.get(mark.folder);
+    if (position !== undefined) yield { ...mark, position: Math.max(position, mark.position) };
+  }
 }
 
 async function* placed(
@@ -221,7 +246,7 @@ async function namedMarks(backend: FileBackend, name: string): Promise<readonly 
  * same key stay together. The size of the `first` group can be `Infinity`.
  */
 async function* inGroups<Item extends { readonly key: string }>(
-  items: AsyncIterable<Item>,
+  items: AsyncIterable<Item> | Iterable<Item>,
   first: number,
   largest: number,
 ): AsyncGenerator<readonly Item[]> {
