@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { AIAgent } from "../../agent/AIAgent.ts";
 import { StatusChangedError } from "../../errors/runErrors.ts";
 import { OwnershipLostError, StorageError } from "../../errors/storageErrors.ts";
@@ -46,6 +47,9 @@ interface BegunTask {
   readonly lost: AbortSignal | undefined;
 }
 
+/** The worker whose `onOutcome` made the current call. */
+const reporting = new AsyncLocalStorage<TaskWorker>();
+
 /**
  * Runs tasks. Tasks that a dead process left in progress run first, then the queue by priority and age. Any number of
  * workers and processes may share one storage. Only the owner of a task's log runs the task, so no task runs twice at
@@ -68,6 +72,10 @@ export class TaskWorker implements AsyncDisposable {
   readonly #running = new Map<string, Promise<void>>();
   /** The polls of each {@link run}. */
   readonly #looking = new Set<Promise<void>>();
+  /** The number of running calls of `onOutcome`. Each one delays a task or a poll. */
+  #reports = 0;
+  /** Called when a task or a poll has finished or calls `onOutcome`. */
+  readonly #pauses = new Set<() => void>();
   /** Errors of the worker itself, such as an agent with another storage. It then claims no more tasks. */
   readonly #failures: unknown[] = [];
   /** Reported tasks whose names have no agent here. */
@@ -108,6 +116,7 @@ export class TaskWorker implements AsyncDisposable {
     const looking = this.#look(shift, pollMs).catch((error: unknown) => void this.#failures.push(error));
     this.#looking.add(looking);
     await looking.then(() => this.#looking.delete(looking));
+    this.#notePause();
     await Promise.all(this.#running.values());
     stop.removeEventListener("abort", bell.ring);
     const failures = this.#failures.splice(0);
@@ -166,13 +175,19 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   /**
-   * Interrupts the running tasks, and waits for them and for the current poll. Do not await this method in `onOutcome`,
-   * because it also waits for the calls of `onOutcome`.
+   * Interrupts the running tasks. Resolves when they, the current poll and all calls of `onOutcome` have finished. If
+   * `onOutcome` calls this method, the promise does not wait for calls of `onOutcome`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed.abort(new Error("The worker was disposed."));
-    await Promise.all(this.#looking);
-    await Promise.all(this.#running.values());
+    const own = () => (reporting.getStore() === this ? this.#reports : 0);
+    while (this.#looking.size + this.#running.size > own())
+      await new Promise<void>((resolve) => this.#pauses.add(resolve));
+  }
+
+  #notePause(): void {
+    for (const resolve of this.#pauses) resolve();
+    this.#pauses.clear();
   }
 
   async #take(shift: Shift): Promise<void> {
@@ -276,6 +291,7 @@ export class TaskWorker implements AsyncDisposable {
       .then(async (isCompleted) => {
         for (const held of begun.held) await releaseHeld(taskId, held);
         this.#running.delete(taskId);
+        this.#notePause();
         if (isCompleted === true) shift.bell.ringWithoutNews();
         else shift.bell.ring();
       });
@@ -345,8 +361,12 @@ export class TaskWorker implements AsyncDisposable {
     }
   }
 
-  #report(outcome: TaskOutcome): Promise<void> {
-    return safely(`on task ${JSON.stringify(outcome.taskId)}`, () => this.#options.onOutcome?.(outcome));
+  async #report(outcome: TaskOutcome): Promise<void> {
+    this.#reports++;
+    this.#notePause();
+    const tell = () => this.#options.onOutcome?.(outcome);
+    await safely(`on task ${JSON.stringify(outcome.taskId)}`, () => reporting.run(this, tell));
+    this.#reports--;
   }
 
   #tell(event: TaskWorkerEvent): Promise<void> {

@@ -48,9 +48,15 @@ export async function runTask(taken: TakenTask): Promise<TaskOutcome> {
   } catch (thrown) {
     const error = checkable(thrown);
     if ((error instanceof AgentBusyError || error instanceof StatusChangedError) && isOf(task, error)) throw error;
-    if (signal.aborted) return { ...claimedTask(task), outcome: "interrupted", error };
+    if (signal.aborted) return endOfStopped(tasks, task, error);
     return stopTask(tasks, task, error);
   }
+}
+
+/** The run of a stopped worker is interrupted, unless it failed before it noticed the stop. */
+async function endOfStopped(tasks: TaskManager, task: ClaimableTask, error: unknown): Promise<TaskOutcome> {
+  const now = await tasks.get(task.taskId).catch(() => undefined);
+  return { ...claimedTask(task), outcome: hasFailed(task, now) ? "failed" : "interrupted", error };
 }
 
 /** Returns a thrown value, or an error in place of a proxy whose class cannot be checked. */

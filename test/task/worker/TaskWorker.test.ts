@@ -1,6 +1,13 @@
 import { mkdir, symlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence, strategy } from "agent-persistence";
+import {
+  AIAgent,
+  InMemoryPersistenceStorageProvider,
+  Persistence,
+  persistence,
+  type PersistenceEvent,
+  strategy,
+} from "agent-persistence";
 import {
   findOverlaps,
   InProcessReservations,
@@ -320,6 +327,48 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     const late = agent((input) => input).resume({ agentId: "t", ifStatus: ["queued", "in_progress"] });
     await expect(late).rejects.toMatchObject({ code: "status_changed", status: "paused" });
     expect(await status("t")).toBe("paused");
+  });
+
+  it("reports a task that failed directly before the worker was stopped as failed", async () => {
+    const { opened, tasks, outcomes, onOutcome, status } = await setup({ taskId: "t" });
+    const stop = new AbortController();
+    const failing = oneNode(() => Promise.reject(new Error("failed")));
+    const onEvent = (event: PersistenceEvent) => {
+      if (event.type === "status_changed" && event.status === "failed") stop.abort();
+    };
+    const agents = durableAgent(failing, opened(), { onEvent });
+    await new TaskWorker({ tasks, agents, onOutcome }).run({ signal: stop.signal });
+    expect(await status("t")).toBe("failed");
+    expect(outcomes).toMatchObject([{ outcome: "failed", error: { message: "failed" } }]);
+  });
+
+  it("is disposed inside onOutcome after its other tasks were interrupted", async () => {
+    const { work, status, outcomes } = await setup({ taskId: "a" }, { taskId: "b" }, { taskId: "c" });
+    const atDisposal: unknown[] = [];
+    const worker = work(
+      (input, { signal }) =>
+        input === "a"
+          ? input
+          : new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")))),
+      {
+        concurrency: 3,
+        onOutcome: async (outcome) => {
+          outcomes.push(outcome);
+          await worker[Symbol.asyncDispose]();
+          atDisposal.push(await status("b"), await status("c"), outcomes.length);
+        },
+      },
+    );
+    await worker.run({ pollMs: 1_000 });
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(["completed", "interrupted", "interrupted"]);
+    expect(atDisposal).toEqual(Array.from({ length: 3 }, () => ["in_progress", "in_progress", 3]).flat());
+  });
+
+  it("is disposed inside onOutcome while it polls", async () => {
+    const { work } = await setup({ taskId: "a" });
+    const worker = work((input) => input, { agents: {}, onOutcome: () => worker[Symbol.asyncDispose]() });
+    await worker.run({ pollMs: 1_000 });
+    await expect(worker.run()).rejects.toThrow("The worker was disposed.");
   });
 
   it("interrupts its tasks when it is stopped or disposed, and they stay in progress", async () => {
