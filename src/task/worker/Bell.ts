@@ -1,3 +1,4 @@
+import type { Clock } from "../../internal/Clock.ts";
 import type { LogWatch } from "../../storage/RecordLog.ts";
 
 /** Wakes a waiting caller. If no caller waits, the ring wakes the next caller that waits. */
@@ -28,12 +29,14 @@ export class Bell {
     return hadNews;
   }
 
-  /** Resolves at the next ring, or immediately if the bell rang since the last reset. */
-  heard(): Promise<void> {
-    return new Promise((resolve) => {
+  /** Resolves at the next ring, after `ms`, or immediately if the bell rang since the last reset. */
+  async heard(clock: Clock, ms: number): Promise<void> {
+    const cancel = ms === Infinity ? () => {} : clock.after(ms, this.ring);
+    await new Promise<void>((resolve) => {
       this.#wake = resolve;
       if (this.#rang) resolve();
     });
+    cancel();
   }
 }
 

@@ -130,8 +130,8 @@ export class TaskWorker implements AsyncDisposable {
         await this.#poll(shift, pollMs);
         const lookMs = Math.min(pollMs, shift.waitMs ?? Infinity);
         const isLast = this.#running.size === 0 && lookMs === Infinity && !bell.rang;
-        if (this.#hasFailed || isLast) return;
-        await this.#change(bell, lookMs);
+        if (this.#failures.length > 0 || isLast) return;
+        await bell.heard(this.#options.tasks.clock, lookMs);
       }
     } finally {
       await this.#lists.clear();
@@ -221,7 +221,7 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   #takesMore({ stop }: Shift): boolean {
-    return !stop.aborted && !this.#isFull && !this.#hasFailed;
+    return !stop.aborted && this.#running.size < this.#concurrency && this.#failures.length === 0;
   }
 
   /** Starts a task. If the task must wait for a limit, returns this limit. */
@@ -371,21 +371,6 @@ export class TaskWorker implements AsyncDisposable {
 
   #tell(event: TaskWorkerEvent): Promise<void> {
     return safely(`on the event ${event.type}`, () => this.#options.onEvent?.(event));
-  }
-
-  async #change(bell: Bell, lookMs: number): Promise<void> {
-    const { clock } = this.#options.tasks;
-    const cancel = lookMs === Infinity ? () => {} : clock.after(lookMs, bell.ring);
-    await bell.heard();
-    cancel();
-  }
-
-  get #hasFailed(): boolean {
-    return this.#failures.length > 0;
-  }
-
-  get #isFull(): boolean {
-    return this.#running.size >= this.#concurrency;
   }
 }
 
