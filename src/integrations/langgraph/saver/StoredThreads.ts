@@ -20,7 +20,7 @@ import { isAboutOneAgent } from "../../../storage/summaries.ts";
 import type { CheckpointEntry, Namespace, StoredCheckpoints, StoredPut } from "../thread/Checkpoints.ts";
 import { type GraphRecord, isMadeAgain, valuesOfRecord, withRecordValues } from "../thread/GraphRecord.ts";
 import { restated } from "../thread/restated.ts";
-import { ThreadState } from "../thread/ThreadState.ts";
+import { isFinished, ThreadState } from "../thread/ThreadState.ts";
 import type { ReadableThread } from "./ThreadReader.ts";
 
 export type OwnedThread = ShapedLog<GraphRecord, ThreadState>;
@@ -128,7 +128,11 @@ function stateAt({ nextItem, puts: all, namespaces, calls }: ThreadState, last: 
     nextItem,
     puts,
     namespaces: new Map([...namespaces].map(([name, namespace]) => [name, namespaceAt(namespace)])),
-    calls: { restated: () => [...calls.restated()].filter(({ of }) => puts.has(of)) },
+    // A task that has finished since then makes new calls in the copy.
+    calls: {
+      restated: () =>
+        calls.restated((call) => call.entry.put !== undefined && isStored(call.entry.put) && !isFinished(call)),
+    },
   };
 }
 

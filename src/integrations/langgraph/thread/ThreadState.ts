@@ -13,7 +13,7 @@ import type {
   WriteEntry,
 } from "./GraphRecord.ts";
 import { restated, usedItems } from "./restated.ts";
-import { ERROR, WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
+import { ERROR, INTERRUPT } from "@langchain/langgraph-checkpoint";
 
 export interface StoredCall extends Omit<CallRecord, "kind" | "of" | "end"> {
   /** The checkpoint that the task follows. */
@@ -22,17 +22,26 @@ export interface StoredCall extends Omit<CallRecord, "kind" | "of" | "end"> {
   readonly end: StoredCallEnd | undefined;
 }
 
-/** The calls of tasks that can run again. Once the writes of a task are stored, its calls are forgotten. */
+/** Returns whether the writes of the task of a call are stored. */
+export function isFinished({ entry, task }: StoredCall): boolean {
+  return entry.writes.some((write) => write.task === task && write.index >= 0);
+}
+
+/**
+ * The calls of tasks that can run again. Once a later checkpoint is stored, the calls of finished tasks are forgotten,
+ * unless a task was interrupted: LangGraph runs all tasks again if the interrupt is answered a second time.
+ */
 class ThreadCalls {
   /** By task, then by position. */
   readonly #tasks = new Map<string, Map<string, StoredCall>>();
+  readonly #byId = new Map<string, StoredCall>();
 
   of(task: string): readonly StoredCall[] {
     return [...(this.#tasks.get(task)?.values() ?? [])];
   }
 
   get(id: string): StoredCall | undefined {
-    return this.all().find(({ call }) => call === id);
+    return this.#byId.get(id);
   }
 
   all(): readonly StoredCall[] {
@@ -40,36 +49,50 @@ class ThreadCalls {
   }
 
   begin({ kind: _kind, of: _of, end, ...facts }: CallRecord, entry: CheckpointEntry): void {
-    const calls = this.#tasks.get(facts.task) ?? new Map<string, StoredCall>();
-    calls.set(facts.at, { ...facts, entry, end });
-    this.#tasks.set(facts.task, calls);
+    this.#set({ ...facts, entry, end });
   }
 
   /** Records the end of a call. The call is missing if its task finished without waiting for it. */
   end({ call: id, end }: CallEndRecord): void {
     const call = this.get(id);
-    if (call) this.#tasks.get(call.task)?.set(call.at, { ...call, end });
+    if (call) this.#set({ ...call, end });
   }
 
-  /** Forgets the calls of a task that has finished. If the task failed, its failed calls are repeated instead. */
+  /** Makes the failed calls of a failed task be repeated. */
   written(task: string, writes: readonly WriteEntry[]): void {
-    const calls = this.#tasks.get(task);
-    if (!calls) return;
-    if (writes.some(([channel]) => channel === ERROR)) {
-      for (const [at, call] of calls) if (call.end?.error !== undefined) calls.set(at, { ...call, end: {} });
-    } else if (writes.some(([channel]) => !Object.hasOwn(WRITES_IDX_MAP, channel))) this.#tasks.delete(task);
+    if (!writes.some(([channel]) => channel === ERROR)) return;
+    for (const call of this.of(task)) if (call.end?.error !== undefined) this.#set({ ...call, end: {} });
   }
 
-  keep(isKept: (entry: CheckpointEntry) => boolean): void {
+  /** Forgets the calls that no run needs, because a checkpoint follows this one. */
+  followed(entry: CheckpointEntry): void {
+    if (entry.writes.some(({ channel }) => channel === INTERRUPT)) return;
+    this.keep((call) => call.entry !== entry || !isFinished(call));
+  }
+
+  /** Keeps the tasks whose first call passes a test. */
+  keep(isKept: (call: StoredCall) => boolean): void {
     for (const [task, calls] of this.#tasks) {
       const [first] = calls.values();
-      if (!first || !isKept(first.entry)) this.#tasks.delete(task);
+      if (first && isKept(first)) continue;
+      this.#tasks.delete(task);
+      for (const { call } of calls.values()) this.#byId.delete(call);
     }
   }
 
-  *restated(): Generator<CallRecord> {
-    for (const { entry, end, ...facts } of this.all())
-      if (entry.put) yield { kind: "call", ...facts, of: entry.put.number, ...(end && { end }) };
+  *restated(isRestated: (call: StoredCall) => boolean = () => true): Generator<CallRecord> {
+    for (const call of this.all()) {
+      const { entry, end, ...facts } = call;
+      if (entry.put && isRestated(call)) yield { kind: "call", ...facts, of: entry.put.number, ...(end && { end }) };
+    }
+  }
+
+  #set(call: StoredCall): void {
+    const calls = this.#tasks.get(call.task) ?? new Map<string, StoredCall>();
+    const replaced = calls.get(call.at);
+    if (replaced) this.#byId.delete(replaced.call);
+    this.#tasks.set(call.task, calls.set(call.at, call));
+    this.#byId.set(call.call, call);
   }
 }
 
@@ -151,7 +174,9 @@ export class ThreadState implements ShapeState<GraphRecord> {
     entry.put = put;
     namespace.last = put;
     if (parentId === undefined) return;
-    entryOf(namespace, entry.namespace, parentId).children.push(put);
+    const parent = entryOf(namespace, entry.namespace, parentId);
+    parent.children.push(put);
+    this.calls.followed(parent);
   }
 
   #parentOf({ from }: PutRecord, namespace: Namespace): StoredPut | undefined {
@@ -190,7 +215,7 @@ export class ThreadState implements ShapeState<GraphRecord> {
     for (const [number, channels] of hide) this.#hide(this.#known(number), new Set(channels));
     for (const put of this.puts.values()) if (put.parent && !this.puts.has(put.parent.number)) put.parent = undefined;
     for (const namespace of this.namespaces.values()) namespace.last = this.#lastIn(namespace);
-    this.calls.keep(({ put }) => put !== undefined && !put.hidden && this.puts.has(put.number));
+    this.calls.keep(({ entry: { put } }) => put !== undefined && !put.hidden && this.puts.has(put.number));
     this.#dropUnusedItems();
   }
 

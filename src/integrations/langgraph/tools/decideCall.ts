@@ -1,7 +1,7 @@
 import type { ToolEffect } from "../../../agent/tool/Tool.ts";
 import { decideRecorded } from "../../../agent/tool/recordedCall.ts";
 import { isMadeAgain } from "../thread/GraphRecord.ts";
-import type { StoredCall } from "../thread/ThreadState.ts";
+import { isFinished, type StoredCall } from "../thread/ThreadState.ts";
 import type { CallPlace } from "./TaskPlace.ts";
 
 interface CallAttempt {
@@ -21,7 +21,7 @@ export type CallDecision = "perform" | "repeat" | "replay" | "ask" | "diverged";
 
 function decideCall(recorded: StoredCall | undefined, attempt: CallAttempt): CallDecision {
   if (!recorded) return "perform";
-  if (!isSameCall(recorded, attempt)) return hadEffect(recorded) ? "diverged" : "perform";
+  if (!isSameCall(recorded, attempt)) return isBinding(recorded) ? "diverged" : "perform";
   const { end } = recorded;
   if (end && isMadeAgain(end)) return "perform";
   // The node failed after this call, and now runs again.
@@ -37,8 +37,10 @@ function isSameCall(recorded: StoredCall, { tool, digest }: CallAttempt): boolea
   return recorded.tool === tool && recorded.digest === digest;
 }
 
-function hadEffect({ effect, end }: StoredCall): boolean {
-  return effect !== "none" && end?.error === undefined && !(end && isMadeAgain(end));
+/** Returns whether another call must not replace this call, because its task would then have two effects. */
+function isBinding(call: StoredCall): boolean {
+  const { effect, end } = call;
+  return effect !== "none" && end?.error === undefined && !(end && isMadeAgain(end)) && !isFinished(call);
 }
 
 interface PlacedCall {
@@ -67,7 +69,7 @@ export function placeCall(
     used.add(recorded.at);
     return { at: recorded.at, recorded, decision: decideCall(recorded, call) };
   }
-  const replaced = left.find((each) => each.tool === call.tool && hadEffect(each));
+  const replaced = left.find((each) => each.tool === call.tool && isBinding(each));
   if (replaced) return { at, recorded: replaced, decision: "diverged" };
   const free = freePlace(at, used);
   used.add(free);

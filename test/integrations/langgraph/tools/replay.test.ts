@@ -35,6 +35,54 @@ test("an interrupted node gets the results of its calls when it runs again", asy
   expect(new Set(bank.keys).size).toBe(2);
 });
 
+test("a second answer to an interrupt repeats no recorded call, even of a finished sibling", async () => {
+  const bank = new Bank();
+  const storage = new InMemoryPersistenceStorageProvider();
+  const graphOn = () => {
+    const checkpointer = new PersistenceSaver({ storage });
+    const [charge] = durableTools(checkpointer, [bank.charge]);
+    const charged = async (cents: number) => String(await charge.invoke({ cents }));
+    const said = Annotation<string[]>({ reducer: (before, added) => [...before, ...added], default: () => [] });
+    const graph = new StateGraph(Annotation.Root({ said }))
+      .addNode("pay", async () => ({ said: [await charged(50)] }))
+      .addNode("ask", async () => ({
+        said: [await charged(900), interrupt<string, string>("ok?"), await charged(100)],
+      }))
+      .addEdge(START, "pay")
+      .addEdge(START, "ask")
+      .compile({ checkpointer });
+    return { checkpointer, graph };
+  };
+  const { checkpointer, graph } = graphOn();
+  await graph.invoke({ said: [] }, thread);
+  const asked = (await graph.getState(thread)).config;
+  const first = await graph.invoke(new Command({ resume: "yes" }), thread);
+  expect(first.said).toEqual(expect.arrayContaining(["charged 50", "charged 900", "yes", "charged 100"]));
+  await checkpointer[Symbol.asyncDispose]();
+  const later = graphOn().graph;
+  for (let time = 0; time < 2; time++)
+    expect(await later.invoke(new Command({ resume: "yes" }), { ...asked, durability: "sync" })).toEqual(first);
+  expect(bank.charged.toSorted()).toEqual(["100", "50", "900"]);
+});
+
+test("a second answer to an interrupt may lead to other calls", async () => {
+  const bank = new Bank();
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+  const [charge] = durableTools(checkpointer, [bank.charge]);
+  const amounts = [900, 100];
+  const graph = graphOf(checkpointer, async () => {
+    interrupt("ok?");
+    return String(await charge.invoke({ cents: amounts.shift()! }));
+  });
+  await graph.invoke({ said: "" }, thread);
+  const asked = (await graph.getState(thread)).config;
+  for (const said of ["charged 900", "charged 100"])
+    expect(await graph.invoke(new Command({ resume: "yes" }), { ...asked, durability: "sync" })).toMatchObject({
+      said,
+    });
+  expect(new Set(bank.keys).size).toBe(2);
+});
+
 test("two equal calls of a node stay two calls", async () => {
   const bank = new Bank();
   const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
