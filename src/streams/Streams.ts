@@ -57,7 +57,7 @@ function withDeltas(request: RunRequest, onDelta: OnDelta): RunRequest {
   const sender = own && new DeltaSender(own);
   const both: OnDelta = (delta) => {
     onDelta(delta);
-    sender?.piece(delta);
+    sender?.send(delta);
   };
   return { ...request, options: { ...request.options, onDelta: both } };
 }

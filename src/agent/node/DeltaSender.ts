@@ -15,12 +15,12 @@ export class DeltaSender {
 
   /** Starts an attempt of a request. If an earlier attempt has sent parts, sends `restart`, which discards them. */
   begin(place: DeltaPlace): void {
-    if (this.#begun.delete(place.requestId)) this.#send({ type: "restart", ...place });
+    if (this.#begun.delete(place.requestId)) this.send({ type: "restart", ...place });
   }
 
   piece(delta: RunDelta): void {
     this.#begun.add(delta.requestId);
-    this.#send(delta);
+    this.send(delta);
   }
 
   /** Completes a response. If no part was sent, sends the whole response as one part. */
@@ -29,10 +29,11 @@ export class DeltaSender {
     const parts: readonly ContentPart[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
     for (const part of parts)
       if (part.type === "text" || part.type === "reasoning")
-        this.#send({ type: `${part.type}-delta`, text: part.text, ...place });
+        this.send({ type: `${part.type}-delta`, text: part.text, ...place });
   }
 
-  #send(delta: RunDelta): void {
+  /** Calls the listener. A listener that throws is not called again. */
+  send(delta: RunDelta): void {
     try {
       this.#onDelta?.(delta);
     } catch (error) {
