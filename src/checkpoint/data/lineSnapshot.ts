@@ -7,7 +7,7 @@ import type { EarlierLane } from "../records/SnapshotRecord.ts";
 import { lanesTo } from "../lines/lineage.ts";
 import { type AgentState, answerRecord, emptyState, visitAt } from "../state/AgentState.ts";
 import { BranchChanges } from "../state/BranchChanges.ts";
-import { foldTo } from "../state/foldTo.ts";
+import { foldTo, foldToFork } from "../state/foldTo.ts";
 import { byValue } from "../state/leanState.ts";
 import { lineValue } from "../state/lineValue.ts";
 import type { LogProjection, OrderedRecord } from "../state/LogProjection.ts";
@@ -149,8 +149,7 @@ function changedSince(index: LogProjection, span: LineSpan): LineDelta | undefin
 function stateBefore(index: LogProjection, { lane, keep }: LineSpan): AgentState | undefined {
   const place = index.lines.nestedLine(lane)?.place;
   if (!place || !("fork" in place)) return emptyState;
-  const fork = index.checkpoints.get(place.fork);
-  const state = fork && foldTo(index, fork);
+  const state = foldToFork(index, place.fork);
   if (!state) return undefined;
   const fold = new StateFold();
   fold.restore(state);
@@ -170,7 +169,10 @@ function recordsOf(
 }
 
 function delta(lane: number, before: AgentState, after: AgentState): readonly AgentRecord[] {
-  const history = after.history.map(({ number, message }) => ({ number, message: byValue(message, after) }));
+  const common = commonStart(before.history, after.history);
+  const history = after.history
+    .slice(common)
+    .map(({ number, message }) => ({ number, message: byValue(message, after) }));
   const { settings, requirements, structure } = after;
   const changed = [
     settings === before.settings ? undefined : settings,
@@ -179,10 +181,17 @@ function delta(lane: number, before: AgentState, after: AgentState): readonly Ag
     ...after.decisions.slice(before.decisions.length),
   ];
   return [
-    ...historyDelta(lane, before.history, history),
+    ...historyDelta(lane, before.history.slice(common), history),
     ...storageDelta(lane, before, after),
     ...changed.flatMap((record) => (record ? [{ ...record, lane }] : [])),
   ];
+}
+
+/** Returns how many messages two histories have in common at their start. */
+function commonStart(one: readonly StoredMessage[], other: readonly StoredMessage[]): number {
+  let at = 0;
+  while (at < one.length && one[at]?.number === other[at]?.number) at++;
+  return at;
 }
 
 function storageDelta(lane: number, before: AgentState, after: AgentState): readonly AgentRecord[] {

@@ -121,6 +121,18 @@ function parallelStartIn(part: LanePart | undefined): number | undefined {
   return record?.from === undefined && record ? parallelStartOf(record) : undefined;
 }
 
+/**
+ * Returns the state in which the branches of a parallel node start.
+ *
+ * @param fork - the version of the checkpoint at the parallel node.
+ * @returns `undefined` if the lane of the checkpoint starts before the index.
+ */
+export function foldToFork(index: LogProjection, fork: number): AgentState | undefined {
+  const point = index.checkpoints.get(fork);
+  const parts = point && partsTo(index, point.record.lane, point.order);
+  return parts && stateAtParallelStart(index, fork, parts);
+}
+
 const forkStates = new WeakMap<LogProjection, Map<number, AgentState>>();
 
 /** Returns the state in which the branches of a parallel node start. Computes the state only once. */
