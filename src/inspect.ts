@@ -11,7 +11,6 @@ export type { PageOptions } from "./inspect/log/pageOf.ts";
 export type {
   AgentStatus,
   AgentView,
-  Damage,
   ListedAgent,
   LogShape,
   OwnershipView,
@@ -27,7 +26,7 @@ export type {
   CheckpointsPage,
   CheckpointView,
 } from "./inspect/view/CheckpointView.ts";
-export type { EntryView } from "./inspect/view/viewParts.ts";
+export type { Damage, EntryView } from "./inspect/view/viewParts.ts";
 export type { FileChangeView, FileStateView, NotedFileChange } from "./inspect/view/viewParts.ts";
 export type { LaneView, LineView } from "./inspect/view/viewParts.ts";
 export type { RequestView } from "./inspect/view/RequestView.ts";

@@ -10,6 +10,7 @@ import { rollbackPreview } from "./show/rollbackView.ts";
 import type { CheckpointContent, CheckpointDifference, CheckpointsPage } from "./view/CheckpointView.ts";
 import type { NotedFileChange, EntryView } from "./view/viewParts.ts";
 import type { RollbackPreview } from "./view/RollbackView.ts";
+import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import { StorageNotListableError } from "../errors/storageErrors.ts";
 import { pause } from "../internal/abortable.ts";
 import { type Clock, systemClock } from "../internal/Clock.ts";
@@ -124,7 +125,7 @@ const followSchema = strictOptions(() => ({
  * works while agents run. All results are plain JSON. Do not trust content from a log.
  *
  * An unknown agent has empty pages, and its view is `undefined`. In a damaged log, the views report the damage and show
- * the content before it.
+ * the content before it. If a checkpoint is not in this part, the methods throw the error of the damage.
  */
 export class AgentInspector {
   readonly #log: RecordLog;
@@ -286,7 +287,7 @@ export class AgentInspector {
   async previewRollback(agentId: string, checkpointId: string): Promise<RollbackPreview> {
     checkSchema(nonEmptyString, checkpointId, "checkpoint id");
     const source = await this.#open(agentId);
-    const goal = findRollbackGoal({ agentId, index: source.index.log }, checkpointId);
+    const goal = foundIn(source, (log) => findRollbackGoal(log, checkpointId));
     return withValues(source, (shown) => rollbackPreview(shown, goal));
   }
 
@@ -324,8 +325,18 @@ export class AgentInspector {
   }
 }
 
-function pointIn({ index }: Source, checkpointId: string): CheckpointPoint {
-  return findCheckpoint({ agentId: index.agentId, index: index.log }, checkpointId);
+function pointIn(source: Source, checkpointId: string): CheckpointPoint {
+  return foundIn(source, (log) => findCheckpoint(log, checkpointId));
+}
+
+/** @throws the error of a damaged log, in which the checkpoint may be after the damage */
+function foundIn<Found>({ index }: Source, find: (log: Parameters<typeof findCheckpoint>[0]) => Found): Found {
+  try {
+    return find({ agentId: index.agentId, index: index.log });
+  } catch (error) {
+    const [damage] = index.errors;
+    throw AgentPersistenceError.isInstance(damage) ? damage : error;
+  }
 }
 
 /**

@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { inspect } from "agent-persistence/inspect";
+import { PersistenceSession } from "agent-persistence/openai-agents";
 import type { LogRecord } from "agent-persistence/storage";
 import { describe, expect, it } from "vitest";
 import { collect } from "../storage/file/support/fixture.ts";
+import { TimelineReader } from "../../src/timeline/data/TimelineReader.ts";
 import { temporaryFolder } from "../workspace/fixture.ts";
 import { loopAgent } from "./support/loopAgent.ts";
 import { ofKind, stepsOf } from "./support/stepsOf.ts";
@@ -76,6 +78,35 @@ describe("damaged or hostile data in a log", () => {
     expect(damage).toMatchObject([{ code: "corrupt_log", lastPosition: 4, lastCheckpointId: "1-3" }]);
     expect(ofKind(steps, "visit").map(({ state }) => state)).toEqual(["ended", "ended"]);
     expect(await view.checkpoint("a", "1-3")).toMatchObject({ checkpoint: { node: "callModel" } });
+  });
+
+  it("is named by all views if the first line of the only segment is damaged", async () => {
+    const directory = temporaryFolder();
+    await loopAgent(new FilePersistenceStorageProvider({ directory })).run("hello");
+    await alter(directory, '{"claim":', '{"clain":');
+    const view = inspect(new FilePersistenceStorageProvider({ directory }));
+    const damage = [{ code: "corrupt_log", line: 1, lastPosition: 0 }];
+    expect(await view.agent("a")).toMatchObject({ status: "unreadable", damage });
+    expect(await view.steps("a")).toMatchObject({ steps: [], damage });
+    expect(await view.checkpoints("a")).toMatchObject({ checkpoints: [], damage });
+    for (const read of [view.checkpoint("a", "1-2"), view.diff("a", "1-1", "1-2"), view.previewRollback("a", "1-2")])
+      await expect(read).rejects.toMatchObject({ code: "corrupt_log", line: 1 });
+  });
+
+  it("is named in a log without an agent, and the timeline shows the appends before the damage", async () => {
+    const directory = temporaryFolder();
+    await using session = new PersistenceSession({
+      storage: new FilePersistenceStorageProvider({ directory }),
+      sessionId: "talk",
+    });
+    for (const content of ["Hello", "Bye"]) await session.addItems([{ role: "user", content }]);
+    await alter(directory, "Bye", "Bie");
+    const view = inspect(new FilePersistenceStorageProvider({ directory }));
+    const agent = await view.agent("session:talk");
+    expect(agent).toMatchObject({ shape: "session", status: "unreadable", damage: [{ code: "corrupt_log" }] });
+    const items = await collect(new TimelineReader(view, "session:talk", {}).items());
+    expect(JSON.stringify(items)).toContain("Hello");
+    expect(items.at(-1)).toMatchObject({ kind: "damage", text: agent?.damage[0]?.message });
   });
 
   it("is a single unreadable value if a blob is missing", async () => {

@@ -249,7 +249,7 @@ describe("an inspector", () => {
     const view = inspect(new InMemoryPersistenceStorageProvider());
     expect(await view.agent("nobody")).toBeUndefined();
     expect(await view.steps("nobody")).toMatchObject({ steps: [], position: 0 });
-    expect(await view.checkpoints("nobody")).toEqual({ checkpoints: [], total: 0 });
+    expect(await view.checkpoints("nobody")).toEqual({ checkpoints: [], total: 0, damage: [] });
     await expect(view.checkpoint("nobody", "1-1")).rejects.toMatchObject({ code: "checkpoint_not_found" });
     await expect(view.steps("a", { last: 3 } as never)).rejects.toMatchObject({ code: "invalid_input" });
     await expect(view.agent("")).rejects.toMatchObject({ code: "invalid_agent_id" });

@@ -5,7 +5,8 @@ import type { ReplyRecord, RequestRecord } from "../../checkpoint/records/reques
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import type { RollbackStepRecord } from "../../checkpoint/records/rollbackRecords.ts";
 import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import type { Damage, LogShape } from "../view/AgentView.ts";
+import type { LogShape } from "../view/AgentView.ts";
+import type { Damage } from "../view/viewParts.ts";
 import { StoredAt } from "./leanRecord.ts";
 
 export interface Placed<Content extends AgentRecord = AgentRecord> {
@@ -84,7 +85,9 @@ export class AgentIndex {
   readonly fileCalls = new Set<string>();
   /** Maps the id of a call to the error of its inverse. */
   readonly undoErrors = new Map<string, string>();
-  damage: Damage[] = [];
+  readonly damage: Damage[] = [];
+  /** The errors that `damage` describes. */
+  readonly errors: unknown[] = [];
   end: { readonly position: number; readonly checksum: string } = { position: 0, checksum: "" };
   /** The position of the last pruning, and the last position of the pruned part. */
   pruning: { readonly position: number; readonly upTo: number } | undefined;

@@ -14,7 +14,6 @@ import { Pace } from "../../internal/nextTurn.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { assertSound } from "../../storage/readEntries.ts";
 import type { ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
-import type { Damage } from "../view/AgentView.ts";
 import { AgentIndex } from "./AgentIndex.ts";
 import { leanEntry } from "./leanRecord.ts";
 import { deleteOldest } from "../../internal/deleteOldest.ts";
@@ -28,7 +27,6 @@ export async function readIndex(log: RecordLog, agentId: string): Promise<AgentI
   const read = await readLean(log, agentId, {});
   const index = new AgentIndex(agentId, read.shape);
   if (read.shape !== undefined) index.end = { ...index.end, position: read.lastPosition };
-  if (read.shape !== undefined) return index;
   for (const entry of liveEntries(read.entries)) if (!addSound(index, entry)) return index;
   noteEnd(index, read);
   return index;
@@ -61,8 +59,8 @@ async function readLean(log: RecordLog, agentId: string, options: ReadOptions): 
   const { lastPosition } = read.error instanceof CorruptLogError ? read.error : {};
   if (lastPosition === undefined || lastPosition <= (read.entries.at(-1)?.position ?? 0)) return read;
   // If the end of the log is missing, a storage may report this before it returns the existing entries.
-  const { entries } = await readSound(log, agentId, { ...options, upTo: lastPosition });
-  return { ...read, entries };
+  const before = await readSound(log, agentId, { ...options, upTo: lastPosition });
+  return { ...before, error: read.error };
 }
 
 async function readSound(log: RecordLog, agentId: string, options: ReadOptions): Promise<LeanEntries> {
@@ -99,7 +97,7 @@ function addSound(index: AgentIndex, entry: Entry): boolean {
     return true;
   } catch (error) {
     if (!isDamage(error)) throw error;
-    index.damage.push(damageOf(index, error));
+    noteDamage(index, error);
     return false;
   }
 }
@@ -108,7 +106,7 @@ function noteEnd(index: AgentIndex, { entries, error }: LeanEntries): void {
   const pruned = pruningIn(entries);
   const at = pruned && entries.findLast(({ records }) => (records as readonly unknown[]).includes(pruned));
   if (pruned && at) index.pruning = { position: at.position, upTo: pruned.upTo };
-  if (error !== undefined) index.damage.push(damageOf(index, error));
+  if (error !== undefined) noteDamage(index, error);
 }
 
 const damages = [CorruptLogError, UnsupportedFormatError, UnsupportedRecordError, UnreadableValueError];
@@ -119,15 +117,11 @@ export function isDamage(error: unknown): boolean {
   return AgentPersistenceError.isInstance(error) && damages.some((kind) => error instanceof kind);
 }
 
-function damageOf({ log, end }: AgentIndex, error: unknown): Damage {
+function noteDamage({ log, end, damage, errors }: AgentIndex, error: unknown): void {
   const { file, line } = error instanceof CorruptLogError ? error : {};
-  return withoutUndefined({
-    ...problemOf(error),
-    file,
-    line,
-    lastPosition: end.position,
-    lastCheckpointId: log.latest?.id,
-  });
+  const [lastPosition, lastCheckpointId] = [end.position, log.latest?.id];
+  damage.push(withoutUndefined({ ...problemOf(error), file, line, lastPosition, lastCheckpointId }));
+  errors.push(error);
 }
 
 export function problemOf(error: unknown): { readonly code: string; readonly message: string } {

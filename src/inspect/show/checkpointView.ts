@@ -101,8 +101,8 @@ function addWay(log: LogProjection, living: Map<number, number>, lane: number): 
   }
 }
 
-export function checkpoints({ log }: AgentIndex, options: PageOptions): CheckpointsPage {
+export function checkpoints({ log, damage }: AgentIndex, options: PageOptions): CheckpointsPage {
   const all = [...log.checkpoints.values()];
   const { items, ...cursors } = pageOf(all, ({ version }) => version, options);
-  return { checkpoints: items.map(checkpointShower(log)), ...cursors, total: all.length };
+  return { checkpoints: items.map(checkpointShower(log)), ...cursors, total: all.length, damage };
 }

@@ -2,7 +2,7 @@ import type { CallView } from "./CallView.ts";
 import type { CheckpointView } from "./CheckpointView.ts";
 import type { RequestView } from "./RequestView.ts";
 import type { RollbackView } from "./RollbackView.ts";
-import type { Problem, ShownValue, UsageView } from "./viewParts.ts";
+import type { Damage, Problem, ShownValue, UsageView } from "./viewParts.ts";
 
 /**
  * The status of an agent. An agent that is `moving`, `moved` or `copied` must not run in this storage. `unreadable`
@@ -86,17 +86,6 @@ export interface RunView {
   /** The id of the final checkpoint. Omitted if the run is unfinished or the checkpoint was pruned. */
   readonly endId?: string;
   readonly position: number;
-}
-
-/** A damage of the log, and the end of the readable part before it. */
-export interface Damage extends Problem {
-  /** The damaged file or part of the storage. Omitted if the records contradict each other. */
-  readonly file?: string;
-  readonly line?: number;
-  /** The last position before the damage, or 0. */
-  readonly lastPosition: number;
-  /** The id of the last checkpoint before the damage. Omitted if there is no such checkpoint. */
-  readonly lastCheckpointId?: string;
 }
 
 /** An agent without its steps. */

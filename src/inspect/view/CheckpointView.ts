@@ -1,5 +1,5 @@
 import type { CallView } from "./CallView.ts";
-import type { ShownValue, UsageView, LineView, FileChangeView } from "./viewParts.ts";
+import type { Damage, ShownValue, UsageView, LineView, FileChangeView } from "./viewParts.ts";
 
 /** A message with its number. A message has the same number in all checkpoints. */
 export interface MessageView {
@@ -105,4 +105,5 @@ export interface CheckpointsPage {
   readonly after?: number;
   /** The number of checkpoints on all pages. */
   readonly total: number;
+  readonly damage: readonly Damage[];
 }

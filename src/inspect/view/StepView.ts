@@ -2,8 +2,8 @@ import type { CallView } from "./CallView.ts";
 import type { CheckpointView } from "./CheckpointView.ts";
 import type { RequestView } from "./RequestView.ts";
 import type { RollbackView } from "./RollbackView.ts";
-import type { Damage, RunView } from "./AgentView.ts";
-import type { ShownValue, UsageView, LaneView, LineView, NotedFileChange } from "./viewParts.ts";
+import type { RunView } from "./AgentView.ts";
+import type { Damage, ShownValue, UsageView, LaneView, LineView, NotedFileChange } from "./viewParts.ts";
 
 /** The fields that all steps have. */
 interface StepBase {

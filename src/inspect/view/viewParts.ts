@@ -84,3 +84,14 @@ export interface EntryView {
   readonly prev: string;
   readonly records: readonly { readonly kind: string; readonly [field: string]: unknown }[];
 }
+
+/** A damage of the log, and the end of the readable part before it. */
+export interface Damage extends Problem {
+  /** The damaged file or part of the storage. Omitted if the records contradict each other. */
+  readonly file?: string;
+  readonly line?: number;
+  /** The last position before the damage, or 0. */
+  readonly lastPosition: number;
+  /** The id of the last checkpoint before the damage. Omitted if there is no such checkpoint. */
+  readonly lastCheckpointId?: string;
+}

@@ -50,15 +50,16 @@ export class TimelineReader {
   }
 
   async *items(): AsyncGenerator<TimelineItem, void> {
-    const { shape } = await this.view();
-    if (shape === "agent") yield* this.#steps();
-    else yield* this.#appends();
+    const view = await this.view();
+    if (view.shape === "agent") yield* this.#steps();
+    else yield* this.#appends(view);
   }
 
   /** Yields the appends of a log that belongs to no agent. */
-  async *#appends(): AsyncGenerator<TimelineItem, void> {
-    const appends = this.#inspector.records(this.#agentId);
+  async *#appends({ position, damage }: AgentView): AsyncGenerator<TimelineItem, void> {
+    const appends = position > 0 ? this.#inspector.records(this.#agentId, { upTo: position }) : [];
     for await (const entry of appends) yield timelineAppend(entry, this.#texts, this.#redaction.hasPaths);
+    yield* damage.map(damageItem);
   }
 
   async *#steps(): AsyncGenerator<TimelineItem, void> {
