@@ -15,6 +15,7 @@ import { type Durable, DurableDefinition } from "./Durable.ts";
 import type { BoundAgentOptions, DurableAgentOptions } from "./DurableAgentOptions.ts";
 import type { ProviderMessage, ProviderPart } from "../ai-sdk/AiSdkLanguageModel.ts";
 import { StreamLegs, type StreamResult } from "./StreamLegs.ts";
+import { PollIntervals } from "../../streams/follow/attachStream.ts";
 import { pause } from "../../internal/abortable.ts";
 import { systemClock } from "../../internal/Clock.ts";
 import { AgentBusyError } from "../../errors/storageErrors.ts";
@@ -300,8 +301,8 @@ async function consumed(result: StreamResult, signal: AbortSignal): Promise<read
   return (await result.responseMessages) ?? (await result.response).messages;
 }
 
-/** The polling interval for a run of another process, in milliseconds. */
-const everyMs = 100;
+/** The shortest polling interval for a run of another process, in milliseconds. */
+const pollMs = 100;
 
 /**
  * Returns a function that waits for new records of a run, and that rejects if the run or its process ends.
@@ -317,12 +318,14 @@ async function followed(
     records.exists &&
     (records.status === "waiting" || (records.status === "in_progress" && (await hosted.isRunning(records.agentId))));
   if (!(await isFollowed())) return undefined;
+  const polls = new PollIntervals(pollMs);
   return async () => {
     if (records.status !== "in_progress") throw new RunStoppedError(records.agentId, records.status);
     const isRunning = await hosted.isRunning(records.agentId);
-    await records.read();
+    const isActive = await records.read();
     if (!isRunning && records.status === "in_progress") throw new RunStoppedError(records.agentId, "interrupted");
-    await pause(systemClock, everyMs, signal);
+    const ms = polls.next(isActive);
+    if (!isActive) await pause(systemClock, ms, signal);
     signal.throwIfAborted();
   };
 }
@@ -344,7 +347,7 @@ async function unlessBusy<Result>(
     return await work();
   } catch (error) {
     if (!(error instanceof AgentBusyError)) throw error;
-    await pause(systemClock, everyMs, signal);
+    await pause(systemClock, pollMs, signal);
     signal?.throwIfAborted();
     return undefined;
   }

@@ -81,13 +81,16 @@ export class RunRecords {
   /**
    * Reads the new records. The first read starts at the newest snapshot if this contains the start of the run.
    *
+   * @returns whether the log had new records
    * @throws CorruptLogError, UnreadableValueError
    */
-  async read(): Promise<void> {
-    if (this.#index.position > 0) await this.#readAdded();
+  async read(): Promise<boolean> {
+    const { position } = this.#index;
+    if (position > 0) await this.#readAdded();
     else await this.#readFirst();
     this.#state = undefined;
     this.#requests = undefined;
+    return this.#index.position > position;
   }
 
   async #readFirst(): Promise<void> {

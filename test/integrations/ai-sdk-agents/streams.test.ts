@@ -1,7 +1,7 @@
 import { InMemoryPersistenceStorageProvider, ToolCallInDoubtError } from "agent-persistence";
 import { RunNotOpenError } from "agent-persistence/errors";
 import { durableAgent } from "agent-persistence/ai-sdk";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { calling, scriptedModel, type Scripted, text } from "./support/scriptedModel.ts";
 import { type Sdk, sdks } from "./support/sdks.ts";
@@ -81,6 +81,35 @@ describe.each(sdks)("streams of a durable agent of the AI SDK $version", (sdk) =
       output: { state: "found" },
     });
     expect(await desk.for("a").attach()).toBeUndefined();
+  });
+
+  it("read the log less often while a tool runs in another process", async () => {
+    const [begun, { open, opened }] = [gate(), gate()];
+    const { storage, desk } = findingDesk(sdk, script, { until: opened, begun: begun.open });
+    const stream = await desk.for("a").stream({ prompt: "Find 7." });
+    await begun.opened;
+    const owner = vi.spyOn(storage.log, "owner");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const followed = await findingDesk(sdk, [], { storage }).desk.for("a").attach();
+      for (let ms = 0; ms < 60_000; ms += 100) {
+        await vi.advanceTimersByTimeAsync(100);
+        await new Promise(setImmediate);
+      }
+      expect(owner.mock.calls.length).toBeLessThan(100);
+      open();
+      let found: string | undefined;
+      void Promise.resolve(followed!.text).then((answer) => (found = answer));
+      await stream.consumeStream();
+      while (found === undefined) {
+        await vi.advanceTimersByTimeAsync(1_000);
+        await new Promise(setImmediate);
+      }
+      expect(found).toBe("Found it.");
+    } finally {
+      vi.useRealTimers();
+      open();
+    }
   });
 
   it("show the end of a step only after its response is durable", async () => {
