@@ -127,11 +127,13 @@ async function nextOf(
     throw new InvalidInputError("edit", [
       { path: "nodeId", expected: "expected the next node, because the line of the checkpoint has ended" },
     ]);
+  // Only the exact path counts, because another node can have the name of a removed one.
+  if (nodeId === undefined) graph.node(record.node);
   // The input is the output of the node, so that the run only evaluates its edges again.
   const isOutput = nodeId === undefined && record.unresolved === true;
   if (nodeId === undefined && (isOutput || !givesInput)) {
     encodeValue(input, `the input of node "${record.node}"`);
-    return { node: graph.resolve(record.node), input, beginsNode: false };
+    return { node: record.node, input, beginsNode: false };
   }
   const root = rootOf(index, graph, record.lane);
   if (root === undefined) throw new UnknownNodeError(record.node, graph.nodePaths);

@@ -4,7 +4,8 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { openLineStates } from "../../checkpoint/data/openLines.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
-import { foldTo } from "../../checkpoint/state/foldTo.ts";
+import { foldLine, foldTo } from "../../checkpoint/state/foldTo.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { changedStructure } from "../saving/strategyRecord.ts";
 import { storedState, type StoredState } from "../resuming/startRecorder.ts";
@@ -24,9 +25,38 @@ export interface Fitting {
  *
  * @throws StrategyChangedError, UnknownNodeError, UnknownToolError, and the errors of `planMigration`
  */
-export async function fitLines({ setup, journal, signal }: Fitting, stored: StoredState): Promise<StoredState> {
-  const lines = await fittingLines(setup, journal, stored, journal.head?.lines);
-  if (lines.every(({ verdict }) => verdict.kind === "same")) return stored;
+export async function fitLines(fitting: Fitting, stored: StoredState): Promise<StoredState> {
+  const { journal } = fitting;
+  if (!(await adapt(fitting, stored, journal.head?.lines))) return stored;
+  await journal.readHead();
+  return storedState(journal) ?? stored;
+}
+
+/**
+ * Migrates a run, branch or sub-agent that a rollback in a run has restarted on a lane.
+ *
+ * @throws the errors of {@link fitLines}
+ */
+export async function fitLane(fitting: Fitting, lane: number): Promise<StoredState> {
+  const stored = await readLane(fitting.journal, lane);
+  return (await adapt(fitting, stored)) ? readLane(fitting.journal, lane) : stored;
+}
+
+async function readLane(journal: Journal, lane: number): Promise<StoredState> {
+  const log = await journal.readAll();
+  const state = foldLine(log.index, lane);
+  if (!state) throw new UnreadableValueError(`lane ${lane} of a line is not in the log`);
+  return { log, state };
+}
+
+/** Stores the new structures and the migrations in one append. Returns `false` if no code has changed. */
+async function adapt(
+  { setup, journal, signal }: Fitting,
+  stored: StoredState,
+  nested?: ReadonlyMap<number, AgentState>,
+): Promise<boolean> {
+  const lines = await fittingLines(setup, journal, stored, nested);
+  if (lines.every(({ verdict }) => verdict.kind === "same")) return false;
   const migrations = await planMigration(lines, stored.log, signal);
   const { uploads } = journal.writer;
   try {
@@ -41,8 +71,7 @@ export async function fitLines({ setup, journal, signal }: Fitting, stored: Stor
     throw error;
   }
   for (const line of lines) tell(line, journal.agentId);
-  await journal.readHead();
-  return storedState(journal) ?? stored;
+  return true;
 }
 
 /**

@@ -58,7 +58,7 @@ async function judge(
 /** Checks that the recorded nodes and tools still exist, for logs without a stored structure. */
 function assertKnown({ graph, tools }: PersistenceSetup, { checkpoint, settings }: AgentState): void {
   const node = checkpoint?.record.node ?? "start";
-  if (node !== "finish" && node !== "start") graph.resolve(node);
+  if (node !== "finish" && node !== "start") graph.node(node);
   if (settings) toolsByNames(tools, settings.tools);
 }
 

@@ -8,6 +8,7 @@ import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import { changedStructure } from "../saving/strategyRecord.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { RollbackRecord } from "../../checkpoint/records/rollbackRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { runsLeft, runsRejoined } from "../../checkpoint/lines/afterRollback.ts";
@@ -25,6 +26,7 @@ import { toolCallInDoubt } from "../settle/callsInDoubt.ts";
 import { restartLine, runAt, continueFromHead } from "../executionPoint/continueFromHead.ts";
 import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import type { RunRecorder } from "../saving/RunRecorder.ts";
+import { fitLane } from "../migration/fitLines.ts";
 import { restoredRun } from "../resuming/startRecorder.ts";
 import { doneBefore, storedReport, finishedReport } from "./finishedRollback.ts";
 import { applyParticipants, planParticipants } from "./participants.ts";
@@ -51,10 +53,12 @@ export interface RollBackOptions extends Rollback {
 export async function rollBack(
   options: RollBackOptions,
 ): Promise<{ readonly report: RollbackReport; readonly recorder: RunRecorder }> {
-  const { setup, journal, target, base, leaves, from, changes = new Map() } = options;
+  const { journal, target, leaves, from, changes = new Map() } = options;
   const { log, plan } = await settledPlan(options);
   const rollback: Rollback = { ...options, log };
   const state = stateAt(log.index, target);
+  const migrates = hasMigration(rollback, state);
+  if (from && !migrates) assertNode(from.setup, target);
   const planned = await planParticipants(rollback);
   const steps = planned.map(({ record }) => record);
   if (leaves?.status === "paused") reopenEnded(journal, target);
@@ -63,21 +67,11 @@ export async function rollBack(
   await rollBackEvents(rollback);
   const { run, reopens } = runAt(target, log.index);
   const { lane, head, records } = restartLine(journal, { index: log.index, point: target }, "rollback", (lane) => [
-    ...(leaves ? movedCode(setup, log, state, { lane, journal }) : []),
+    ...((leaves ?? from) && !migrates ? movedCode(rollback, state, lane) : []),
     ...storageRecords(changes, lane, journal.writer),
   ]);
   changeRuns(journal, log.index, options);
-  const before = doneBefore(log, target);
-  const report = runMoved({
-    checkpointId: target.id,
-    ...(base && { commonAncestorId: base.id }),
-    reverted: [...before.reverted, ...reverted],
-    failed,
-    irreversible: plan.irreversible.map(revertibleCall),
-    skipped,
-    stayedReverted: plan.stayedReverted.map(revertibleCall),
-    participants: [...before.participants, ...participants],
-  });
+  const report = reportOf(rollback, plan, { reverted, failed, skipped, participants });
   const kept = journal.writer.value(storedReport(report), "the report of a rollback");
   const goal = goalRecord(options);
   journal.append([...(reopens ? [run] : []), ...records, { kind: "rollback_end", ...goal, report: kept }]);
@@ -85,8 +79,35 @@ export async function rollBack(
   if (leaves) journal.append(statusRecords(journal.statusState, { ...leaves, at: journal.clock.now() }));
   await journal.durable();
   from?.line.lanes.push(lane);
-  const continued = { lane, run, opening: [], head, by: "rollback", line: from?.line, parent: from?.parent } as const;
-  return { report, recorder: restoredRun(from?.setup ?? setup, journal, { log, state }, continued) };
+  return { report, recorder: await recorderAt({ ...options, log, migrates }, state, { lane, run, head }) };
+}
+
+/** Returns the recorder of the restarted run, branch or sub-agent. In a run in progress, migrates its state first. */
+async function recorderAt(
+  { setup, journal, log, signal, from, migrates }: RollBackOptions & { readonly migrates: boolean },
+  state: AgentState,
+  { head, ...begun }: Pick<ReturnType<typeof restartLine>, "lane" | "head"> & { readonly run: RunRecord },
+): Promise<RunRecorder> {
+  const at = { ...begun, opening: [], by: "rollback", line: from?.line, parent: from?.parent } as const;
+  if (!from || !migrates) return restoredRun(from?.setup ?? setup, journal, { log, state }, { ...at, head });
+  return restoredRun(from.setup, journal, await fitLane({ setup, journal, signal }, begun.lane), at);
+}
+
+function reportOf(
+  { log, target, base }: Rollback,
+  plan: RollbackPlan,
+  { reverted, participants, ...others }: Pick<RollbackReport, "reverted" | "failed" | "skipped" | "participants">,
+): RollbackReport {
+  const before = doneBefore(log, target);
+  return runMoved({
+    checkpointId: target.id,
+    ...(base && { commonAncestorId: base.id }),
+    ...others,
+    reverted: [...before.reverted, ...reverted],
+    irreversible: plan.irreversible.map(revertibleCall),
+    stayedReverted: plan.stayedReverted.map(revertibleCall),
+    participants: [...before.participants, ...participants],
+  });
 }
 
 export function pausedAt({ id }: CheckpointPoint): NonNullable<RollBackOptions["leaves"]> {
@@ -103,18 +124,23 @@ function reopenEnded(journal: Journal, { id }: CheckpointPoint): void {
   journal.append(statusRecords(statusState, { status: "paused", at: clock.now(), reason }));
 }
 
-/** Records the structure of the current code for a restarted run, branch or sub-agent, unless migrations apply. */
-function movedCode(
-  setup: PersistenceSetup,
-  { index }: AgentLog,
-  state: AgentState,
-  { lane, journal }: { readonly lane: number; readonly journal: Journal },
-): readonly AgentRecord[] {
-  const own = setup.at(linePath(index, state.lane).agentPath);
-  const node = state.checkpoint?.record.node ?? "";
-  const migrates = (own?.migrations.chainFrom(state.structure?.version ?? 0)?.length ?? 0) > 0;
-  if (!own || migrates || !own.graph.nodePaths.includes(node)) return [];
-  return changedStructure(own, state, lane, journal);
+/** Returns whether migrations apply when the run, branch or sub-agent of a checkpoint continues. */
+function hasMigration({ setup, log }: Rollback, { structure, lane }: AgentState): boolean {
+  const { migrations } = setup.at(linePath(log.index, lane).agentPath) ?? {};
+  const chain = structure && migrations?.chainFrom(structure.version ?? 0);
+  return chain !== undefined && chain.length > 0;
+}
+
+/** @throws UnknownNodeError if a run in progress cannot continue at a checkpoint */
+function assertNode({ graph }: PersistenceSetup, { record: { node } }: CheckpointPoint): void {
+  if (node !== "start" && node !== "finish") graph.node(node);
+}
+
+/** Records the structure of the current code for a restarted run, branch or sub-agent, if its node still exists. */
+function movedCode({ setup, log, journal }: Rollback, state: AgentState, lane: number): readonly AgentRecord[] {
+  const own = setup.at(linePath(log.index, state.lane).agentPath);
+  const { node = "" } = state.checkpoint?.record ?? {};
+  return own?.graph.nodePaths.includes(node) ? changedStructure(own, state, lane, journal) : [];
 }
 
 async function settledPlan(rollback: Rollback): Promise<{ readonly log: AgentLog; readonly plan: RollbackPlan }> {
