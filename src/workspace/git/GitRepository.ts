@@ -252,7 +252,8 @@ async function copyWithTime(from: string, to: string): Promise<boolean> {
   }
 }
 
-function ignoreMissing(error: unknown): void {
+/** @throws the error unless a file does not exist */
+export function ignoreMissing(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
 }
 

@@ -35,6 +35,7 @@ export async function checkOut(
   const changes = await gitChanges(repository, from, to);
   const [known, groups] = await together(foundBefore(repository, files, changes), groupsOf(repository, changes));
   repository.startChange();
+  await lock.stayAfterKill();
   await moveHead(repository, { from, to, why: "rebase by an agent" });
   let written = 0;
   try {

@@ -204,9 +204,17 @@ describe("rebaseIfSafe", () => {
     expect(now).toBe(head);
     expect(failed).toMatchObject({ code: "git_failed", changed: "Nothing was changed." });
     rmSync(join(ours.root, "new-folder"));
-    const unwritable = () => {
-      writeFileSync(join(ours.root, ".git/index.lock.stolen"), "");
+    const unlocked = () => {
       rmSync(join(ours.root, ".git/index.lock"));
+      return true;
+    };
+    await expect(rebase(ours, { permission: unlocked })).rejects.toMatchObject({
+      reason: expect.stringContaining("another program removed") as string,
+      changed: "Nothing was changed.",
+    });
+    expect(ours.git("rev-parse", "HEAD")).toBe(head);
+    const unwritable = () => {
+      mkdirSync(join(ours.root, ".git/index.lock.next"));
       return true;
     };
     const error = await rebase(ours, { permission: unwritable }).catch((reason: unknown) => reason as GitError);
