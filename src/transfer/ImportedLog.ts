@@ -224,7 +224,7 @@ const leanFields: { readonly [Kind in AgentRecord["kind"]]?: Lean<Kind> } = {
   storage: (record) => without(record, ["value"]),
   note: (record) => without(record, ["value"]),
   intent: (record) => without(record, ["input"]),
-  outcome: (record) => without(record, ["input", "output"]),
+  outcome: (record) => without(record, ["input", "output", "changes"]),
   checkpoint: (record) => (record.status === undefined ? leanCheckpoint(record) : {}),
   edit: ({ insert }) => ({ insert: insert.map((inserted) => ({ ...inserted, ...without(inserted, ["message"]) })) }),
   rollback: ({ participants }) =>

@@ -74,8 +74,10 @@ export function chargingAgent(
       card: z.object({ number: secret(z.string()), cvv: secret(z.number().optional()) }),
       items: z.array(z.object({ code: z.string(), amount: z.number() })),
     }),
-    execute: (given) => {
+    execute: (given, { context }) => {
       world.charged.push(given);
+      context.storage.set(profile, { name: secretIn("profile") });
+      context.recordDecision({ decision: "charge", reason: textSecretIn("user") });
       return {
         receipt: secretIn("receipt"),
         scan: secretIn("scan").repeat(600),
@@ -129,7 +131,6 @@ export function chargingAgent(
     tools: [charge, decline],
     strategy: strategy<Order, unknown>("desk", (graph) => {
       const ask = graph.node("ask", async (order: Order, context) => {
-        context.storage.set(profile, { name: secretIn("profile") });
         context.llm.append({ role: "user", content: order.question });
         const response = await context.llm.request();
         context.llm.append(response);

@@ -1,5 +1,6 @@
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
+import type { CallChanges } from "../state/CallChanges.ts";
 import type { AgentRun } from "./AgentRun.ts";
 import type { EndOrder } from "./EndOrder.ts";
 import type { NodeVisit } from "./PipelineEvents.ts";
@@ -10,6 +11,7 @@ export interface ContextBinding {
   readonly visit: NodeVisit;
   readonly input: unknown;
   readonly ends: EndOrder;
+  readonly changes: CallChanges;
   /** The tool call that the context was made for. `undefined` for the context of a node. */
   readonly call?: { readonly toolCallId: string };
   /** The ids of the tool calls around this call, innermost first. `undefined` if the node made the call. */
@@ -33,6 +35,11 @@ export function visitOf(context: AgentContext): NodeVisit {
 /** Returns the order in which a repeated node receives its recorded results. */
 export function endsOf(context: AgentContext): EndOrder {
   return bindingOf(context).ends;
+}
+
+/** Returns the notes about which tool call of the node changed the state of the run. */
+export function changesOf(context: AgentContext): CallChanges {
+  return bindingOf(context).changes;
 }
 
 /** Returns the input of the node of a context, as a frozen copy. */

@@ -6,6 +6,7 @@ import {
 } from "../../checkpoint/messages/Message.ts";
 import { isToolCallIdOf, requestIdAt, type RunLine, toolCallIdAt } from "../../checkpoint/ids/toolCallId.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
+import { type NewChanges, historyStep } from "../state/CallChanges.ts";
 import type { NodeExecution } from "./NodeExecution.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
@@ -79,6 +80,21 @@ export class CallScope {
     const recorded = earlier.find((id) => isRecordedCall?.(id));
     if (recorded === undefined) this.#earlierIds.set(own, earlier);
     return recorded ?? own;
+  }
+
+  /** Notes changes of the run's state that the code of this scope has made. */
+  note(changes: NewChanges): void {
+    this.visit.changes.note(this.callsAround, changes);
+  }
+
+  /** Makes a change of the history. If a tool makes the change, notes the difference. */
+  noteHistory(change: () => void): void {
+    if (!this.call) return change();
+    const { history } = this.visit.state;
+    const { entries: before, length } = history;
+    change();
+    const step = historyStep(before, length, history.entries);
+    if (step) this.note({ history: [step] });
   }
 
   get callsAround(): readonly string[] {

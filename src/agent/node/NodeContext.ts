@@ -1,5 +1,6 @@
 import { DuplicateNameError } from "../../errors/strategyErrors.ts";
 import { FeatureNotInstalledError } from "../../errors/agentErrors.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentContext, AgentStorage, Decision, FeatureKey, Requirements } from "../context/AgentContext.ts";
 import { checkedKey } from "../context/StorageKey.ts";
@@ -20,6 +21,7 @@ import {
 import { bindContext, withinOf } from "../feature/ContextBinding.ts";
 import type { InputRequestEvent, TimerEvent, ToolCallEvent } from "../feature/PipelineEvents.ts";
 import { type ApprovalVerdict, approvalRequest, assertApproved } from "../tool/Tool.ts";
+import { storageSlot } from "../state/CallChanges.ts";
 import { CallScope, type ScopeCall } from "./CallScope.ts";
 import type { NodeExecution } from "./NodeExecution.ts";
 import { NodeLlm } from "./NodeLlm.ts";
@@ -42,6 +44,7 @@ export class NodeContext implements AgentContext {
       visit: visit.at,
       input: visit.input,
       ends: visit.ends,
+      changes: visit.changes,
       ...(call && { call: { toolCallId: call.toolCallId }, around: call.around }),
     });
   }
@@ -71,21 +74,30 @@ export class NodeContext implements AgentContext {
     this.#visit.assertOpen();
     return (this.#storage ??= {
       get: (key) => this.#open.state.storage.get(checkedKey(key)),
-      set: (key, value) => this.#open.state.storage.set(checkedKey(key), value),
-      delete: (key) => this.#open.state.storage.delete(checkedKey(key)),
+      set: (key, value) => {
+        this.#open.state.storage.set(checkedKey(key), value);
+        this.scope.note({ slots: [storageSlot(key.name)] });
+      },
+      delete: (key) => {
+        this.#open.state.storage.delete(checkedKey(key));
+        this.scope.note({ slots: [storageSlot(key.name)] });
+      },
     });
   }
 
   setProgress(percent: number, summary?: string): void {
     this.#open.state.setProgress(percent, summary);
+    this.scope.note({ slots: ["progress"] });
   }
 
   recordDecision(decision: Decision): void {
     this.#open.state.recordDecision(decision);
+    this.scope.note({ decisions: [frozenCopy(decision)] });
   }
 
   require(needs: Requirements): void {
     this.#open.state.require(needs);
+    this.scope.note({ requirements: [frozenCopy(needs)] });
   }
 
   feature<Instance>(feature: FeatureKey<Instance>): Instance {

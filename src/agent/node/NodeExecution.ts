@@ -10,6 +10,7 @@ import type { AbortGrace, ClaimableOption } from "../feature/FeaturePipeline.ts"
 import { type Pipeline, markRunFailure } from "../feature/Pipeline.ts";
 import type { InputRequestEvent, NodeVisit, PipelineEvents } from "../feature/PipelineEvents.ts";
 import type { RunStart } from "../feature/RunRequest.ts";
+import { CallChanges } from "../state/CallChanges.ts";
 import type { RunState } from "../state/RunState.ts";
 import type { DeltaSender } from "./DeltaSender.ts";
 import { PendingWork } from "./PendingWork.ts";
@@ -51,6 +52,7 @@ export class NodeExecution {
   /** The lane and state at the start of the execution. A later move changes those of the run. */
   readonly line: RunLine;
   readonly state: RunState;
+  readonly changes: CallChanges;
   readonly pending: PendingWork = new PendingWork((request) => this.#onDropped(request));
   readonly ends: EndOrder = new EndOrder(this.pending);
   /** Created when the signal is first read, because most nodes never read the signal. */
@@ -78,6 +80,7 @@ export class NodeExecution {
   ) {
     this.line = run.line;
     this.state = run.state;
+    this.changes = new CallChanges(run.state);
   }
 
   get signal(): AbortSignal {

@@ -15,7 +15,7 @@ import type { CallScope } from "./CallScope.ts";
 import type { DeltaPlace } from "./DeltaSender.ts";
 import { answerKey } from "../../checkpoint/records/Visit.ts";
 import type { ModelRequestEvent } from "../feature/PipelineEvents.ts";
-import type { RunState } from "../state/RunState.ts";
+import type { RunSettings, RunState } from "../state/RunState.ts";
 import { namesOfTools, toolsByNames } from "../tool/Tool.ts";
 
 const requestShape = {
@@ -45,28 +45,33 @@ export class NodeLlm implements AgentLlm {
   append(...messages: readonly Message[]): void {
     const { history } = this.#state;
     for (const message of messages) assertMessage(message, "message to append");
-    history.append(...messages);
+    this.#scope.noteHistory(() => history.append(...messages));
   }
 
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void {
-    this.#state.history.rewrite((messages) => {
-      const changed = checkSchema(historySchema, change(messages), "new history") as readonly Message[];
-      // Validates only messages that were not in the old history.
-      const known = new Set(messages);
-      for (const message of changed) if (!known.has(message)) assertMessage(message, "message of the new history");
-      return changed;
-    });
+    const { history } = this.#state;
+    const rewrite = () =>
+      history.rewrite((messages) => {
+        const changed = checkSchema(historySchema, change(messages), "new history") as readonly Message[];
+        // Validates only messages that were not in the old history.
+        const known = new Set(messages);
+        for (const message of changed) if (!known.has(message)) assertMessage(message, "message of the new history");
+        return changed;
+      });
+    this.#scope.noteHistory(rewrite);
   }
 
   configure(settings: Parameters<AgentLlm["configure"]>[0]): void {
     const state = this.#state;
     checkSchema(configurationSchema, settings, "settings of the model");
     const { model, parameters, tools } = settings;
-    state.configure({
+    const change = {
       ...(model !== undefined && { model }),
       ...(parameters && { parameters }),
       ...(tools && { tools: namesOfTools(this.#scope.visit.run.tools, tools) }),
-    });
+    };
+    state.configure(change);
+    this.#scope.note({ slots: Object.keys(change) as (keyof RunSettings)[] });
   }
 
   async request(options?: RequestOptions): Promise<AssistantMessage> {

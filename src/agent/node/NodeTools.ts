@@ -69,7 +69,7 @@ export class NodeTools implements AgentTools {
     finding?.catch(() => undefined);
     if (finding) await this.#scope.start(undefined, () => finding);
     const issued = this.#scope.withIds(message, "execute", ordinal);
-    replaceToolCallIds(visit.state.history, message, issued);
+    this.#scope.noteHistory(() => replaceToolCallIds(visit.state.history, message, issued));
     const parts = typeof issued.content === "string" ? [] : issued.content;
     const settled = await Promise.allSettled(
       parts.flatMap((part, index) => (part.type === "tool-call" ? [this.#answer(issued, part, index)] : [])),

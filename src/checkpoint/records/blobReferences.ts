@@ -74,7 +74,7 @@ const slotsByKind: {
   run: ({ input }) => [input],
   ended: ({ output }) => [output],
   intent: ({ input }) => [input],
-  outcome: ({ input, output }) => [input, output],
+  outcome: ({ input, output, changes }) => [input, output, changes],
   checkpoint: ({ input, files, verification = [] }) => [input, files, ...verification],
   edit: ({ insert }) => insert.map(({ message }) => message),
   rollback: ({ participants = [] }) => participants.map(({ steps }) => steps),

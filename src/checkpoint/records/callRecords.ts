@@ -62,6 +62,8 @@ export interface OutcomeRecord extends Partial<CallFacts> {
   readonly visit: Visit;
   readonly call: string;
   readonly output?: StoredValue;
+  /** The changes that the tool made to the state of its run. A replay makes them again. */
+  readonly changes?: StoredValue;
   /** `name` is omitted for `Error`, and empty if the thrown value is not an error. */
   readonly error?: { readonly message: string; readonly name?: string };
   readonly failedCalls?: readonly string[];

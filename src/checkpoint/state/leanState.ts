@@ -68,7 +68,7 @@ function slotsOfVisit({ answers, calls, requests, notes }: AgentState, base: num
     ...[...answers.values()].filter(isOfVisit).map(({ message }) => message),
     ...[...calls.values()]
       .filter(isOfVisit)
-      .flatMap(({ intent, outcome }) => [intent?.input, outcome?.input, outcome?.output]),
+      .flatMap(({ intent, outcome }) => [intent?.input, outcome?.input, outcome?.output, outcome?.changes]),
     ...[...requests.values()]
       .filter(({ record }) => isOfVisit(record))
       .flatMap(({ record, reply }) => [record.prompt, record.schema, record.approval?.input, reply?.answer]),

@@ -9,7 +9,7 @@ const valueFields: { readonly [Kind in AgentRecord["kind"]]?: readonly string[] 
   run: ["input"],
   ended: ["output"],
   intent: ["input"],
-  outcome: ["input", "output"],
+  outcome: ["input", "output", "changes"],
   checkpoint: ["input"],
   rollback_step: ["outcome"],
   settings: ["parameters"],

@@ -1,5 +1,6 @@
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { subAgentOf } from "../../agent/feature/AgentDefinition.ts";
-import { endsOf, visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
+import { changesOf, endsOf, visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
 import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import {
   decideRecorded,
@@ -237,7 +238,10 @@ function isInAnswer({ origin, toolCallId, tool, input }: ToolCallEvent, writer: 
   return part.toolCallId === toolCallId && part.toolName === tool.name && part.input === input;
 }
 
-function replay(recorder: RunRecorder, call: string, end: CallEnd, { tool }: ToolCallEvent): unknown {
+async function replay(recorder: RunRecorder, call: string, end: CallEnd, event: ToolCallEvent): Promise<unknown> {
+  const { context, tool } = event;
+  const changes = end.outcome.changes && recorder.recording?.changesOf(call);
+  if (changes !== undefined) (await import("../../agent/feature/repeatChanges.ts")).repeatChanges(context, changes);
   const output = outputOfEnd(call, end, tool);
   recorder.journal.writer.noteOutcome(call, output, recorder.lane);
   return output;
@@ -326,11 +330,23 @@ function recordEnd(
 ): void {
   if (recorder.calls.moved.has(facts.call)) return;
   const { lane, visit, call, tool, effect } = facts;
+  const ended = { ...end, ...storedChanges(recorder, context, call) };
   recorder.journal.append([
-    effect === "none" ? { ...facts, kind: "outcome", ...end } : { kind: "outcome", lane, visit, call, ...end },
+    effect === "none" ? { ...facts, kind: "outcome", ...ended } : { kind: "outcome", lane, visit, call, ...ended },
   ]);
   // A call that did not start has no result to deliver.
   if (!shown) return;
   endsOf(context).add(call);
   recorder.endedCalls.push({ toolCallId: call, toolName: tool, effect, input, ...shown });
+}
+
+/** Returns the changes of the run's state that a tool made. Omits them if the end of the node cannot store them either. */
+function storedChanges({ journal }: RunRecorder, context: AgentContext, call: string): Pick<OutcomeRecord, "changes"> {
+  const made = changesOf(context).take(call);
+  try {
+    return made ? { changes: journal.writer.value(made, `the changes of call ${call}`) } : {};
+  } catch (error) {
+    if (error instanceof NotSerializableError) return {};
+    throw error;
+  }
 }

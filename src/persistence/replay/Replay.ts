@@ -31,6 +31,7 @@ export class Replay {
   readonly #placed = new Map<string, RecordedCall>();
   readonly #askedFor = new Set<string>();
   readonly #outputs = new Map<string, unknown>();
+  readonly #changes = new Map<string, unknown>();
   readonly #inputs = new Map<string, unknown>();
   readonly #notes = new Map<string, { readonly key: string; readonly value: unknown }[]>();
   readonly #recorded: Pick<AgentState, "answers" | "requests">;
@@ -65,6 +66,7 @@ export class Replay {
     const { call, visit, intent, outcome } = recorded;
     this.#calls.set(call, recorded);
     if (outcome?.output !== undefined) this.#outputs.set(call, reader.read(outcome.output));
+    if (outcome?.changes !== undefined) this.#changes.set(call, reader.read(outcome.changes));
     const { ordinal, within, ...own } = intent ?? outcome ?? {};
     if ("input" in own) this.#inputs.set(call, reader.read(own.input));
     if (ordinal !== undefined) this.#placed.set(answerKey(visit, ordinal, within), recorded);
@@ -130,6 +132,10 @@ export class Replay {
 
   outputOf(call: string): unknown {
     return this.#outputs.get(call);
+  }
+
+  changesOf(call: string): unknown {
+    return this.#changes.get(call);
   }
 }
 

@@ -116,7 +116,8 @@ export class LineResults {
     if (!isOver(outcome)) return undefined;
     const { error, failedCalls, lost, unknown } = outcome;
     const output = "output" in outcome ? { output: this.#log.readValue(outcome.output) } : {};
-    return { ...output, ...withoutUndefined({ error, failedCalls, lost, unknown }) };
+    const changes = this.#log.readValue(outcome.changes);
+    return { ...output, ...withoutUndefined({ changes, error, failedCalls, lost, unknown }) };
   }
 
   #input({ record, reply, order }: RecordedRequest & { readonly order: number }): RecordedInput {

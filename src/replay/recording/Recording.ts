@@ -166,6 +166,8 @@ export interface RecordedToolCall {
 /** The outcome of a call that a replay returns. */
 export interface RecordedOutcome {
   readonly output?: unknown;
+  /** The changes that the tool made to the state of its run, as {@link repeatChanges} takes them. */
+  readonly changes?: unknown;
   readonly error?: { readonly message: string; readonly name?: string };
   readonly failedCalls?: readonly string[];
   readonly lost?: { readonly path: string; readonly reason: string };

@@ -14,7 +14,7 @@ import type {
 } from "../../agent/feature/PipelineEvents.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
-import { replayedOutput } from "../../agent/tool/recordedCall.ts";
+import { repeatOutcome } from "./replayRequests.ts";
 import { RequestDigest } from "../../agent/model/RequestDigest.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { ToolFailedError } from "../../errors/toolCallErrors.ts";
@@ -182,7 +182,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
     const { tools = "recorded", onUnrecordedCall = "stop" } = this.#candidate;
     if (typeof tools === "function") return this.#simulate(event, tools);
     const recorded = this.#reserved.get(toolCallId) ?? this.#pool.call(placeIn(event.context), tool.name, input);
-    if (recorded?.outcome) return replayedOutput(tool.name, toolCallId, recorded.outcome);
+    if (recorded?.outcome) return repeatOutcome(event, toolCallId, recorded.outcome);
     if (typeof onUnrecordedCall === "function") return this.#simulate(event, onUnrecordedCall);
     if (onUnrecordedCall === "execute" && tool.effect === "none") return next(event);
     return this.#end(event.context, { what: "call", actual: { toolName: tool.name, input } });

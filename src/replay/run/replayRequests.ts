@@ -1,11 +1,12 @@
 import type { AskedDigest } from "../../agent/model/RequestDigest.ts";
+import { repeatChanges } from "../../agent/feature/repeatChanges.ts";
 import { endsOf, runOf, visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
 import type { ModelRequestEvent, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import { ReplayedModelError } from "../../agent/model/ReplayedModelError.ts";
 import { answerKey, failureKey } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { RecordedFailure, RecordedResponse, RecordedToolCall } from "../recording/Recording.ts";
+import type { RecordedFailure, RecordedOutcome, RecordedResponse, RecordedToolCall } from "../recording/Recording.ts";
 import type { ExactReplay } from "./ExactReplay.ts";
 import { messageDifferences, shownCall, sameValue } from "../results/Divergence.ts";
 import { replayedOutput } from "../../agent/tool/recordedCall.ts";
@@ -86,7 +87,13 @@ export async function replayToolCall(
   if (agent) await replayAgent(replay, { ...event, tool: agent, toolCallId }, recorded, next);
   if (!outcome) return replay.leave(context);
   const group = origin.kind === "model" ? origin.message : undefined;
-  return endsOf(context).deliver(toolCallId, () => replayedOutput(tool.name, toolCallId, outcome), group);
+  return endsOf(context).deliver(toolCallId, () => repeatOutcome(event, toolCallId, outcome), group);
+}
+
+/** Makes the recorded changes of a call again. Returns its output. @throws the recorded error */
+export function repeatOutcome({ context, tool }: ToolCallEvent, call: string, outcome: RecordedOutcome): unknown {
+  if (outcome.changes !== undefined) repeatChanges(context, outcome.changes);
+  return replayedOutput(tool.name, call, outcome);
 }
 
 async function replayAgent(
