@@ -9,7 +9,8 @@ export type Message =
   | { readonly role: "tool"; readonly content: readonly ContentPart[] };
 /**
  * A part of a message. `toolCallId` is the library's id. `providerToolCallId` is the provider's id, which is sent back
- * to the provider. File data is bytes, base64 text, or a URL as text. Only one provider understands a `custom` part.
+ * to the provider. File data is bytes, base64 text, or a URL as text. `reasoning` marks a file that a model generated while it reasoned.
+ * Only one provider understands a `custom` part.
  */
 export type ContentPart =
   | { readonly type: "text"; readonly text: string; readonly providerOptions?: ProviderOptions }
@@ -19,6 +20,7 @@ export type ContentPart =
       readonly data: string | Uint8Array;
       readonly mediaType: string;
       readonly filename?: string;
+      readonly reasoning?: true;
       readonly providerOptions?: ProviderOptions;
     }
   | {

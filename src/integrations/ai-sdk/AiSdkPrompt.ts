@@ -17,6 +17,7 @@ export type AiSdkPart<Data> =
   | TextPart
   | FilePart<Data>
   | TextPart<"reasoning">
+  | ReasoningFilePart<Data>
   | ToolCallPart
   | ToolResultPart
   | CustomPart<Data>;
@@ -32,6 +33,11 @@ interface FilePart<Data> extends WithOptions {
   mediaType: string;
   filename?: string;
 }
+
+/** A file that a model generated while it reasoned. Only specification v4 supports `reasoning-file` parts. */
+type ReasoningFilePart<Data> = Data extends TaggedFileData
+  ? { type: "reasoning-file"; data: Data; mediaType: string } & WithOptions
+  : never;
 
 /** Content that only one provider understands. Only specification v4 supports `custom` parts. */
 type CustomPart<Data> = Data extends TaggedFileData
@@ -139,8 +145,8 @@ export function shownInputOf(input: unknown): JsonValue {
 
 interface Specification<Data> {
   readonly fileDataOf: (data: string | Uint8Array) => Data;
-  /** Whether prompts support `custom` parts. If `false`, `custom` parts are dropped. */
-  readonly custom: boolean;
+  /** Whether prompts support `custom` and `reasoning-file` parts. If `false`, these parts are dropped. */
+  readonly isV4: boolean;
 }
 
 interface Conversion<Data> extends Specification<Data> {
@@ -174,11 +180,15 @@ function partsOf<Data, Type extends ContentPart["type"]>(
   conversion: Conversion<Data>,
 ): Extract<AiSdkPart<Data>, { type: Type }>[] {
   const parts: readonly ContentPart[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
-  const isSent = (part: ContentPart) => isSaid(part) && (part.type !== "custom" || conversion.custom);
+  const isSent = (part: ContentPart) => isSaid(part) && (conversion.isV4 || !isOnlyInV4(part));
   return parts.filter(isSent).map((part) => {
     if (!types.some((type) => type === part.type)) throw new UnsupportedMessagePartError(role, part.type, types);
     return partOf(part, conversion) as Extract<AiSdkPart<Data>, { type: Type }>;
   });
+}
+
+function isOnlyInV4(part: ContentPart): boolean {
+  return part.type === "custom" || (part.type === "file" && part.reasoning === true);
 }
 
 /** Whether a part is sent. Providers reject empty texts, but the options of an empty text can mark a cache point. */
@@ -195,8 +205,9 @@ function partOf<Data>(part: ContentPart, { providerIds, fileDataOf }: Conversion
     case "custom":
       return { type: "custom", kind: part.kind, ...options } as AiSdkPart<Data>;
     case "file": {
-      const named = part.filename === undefined ? {} : { filename: part.filename };
-      return { type: "file", data: fileDataOf(part.data), mediaType: part.mediaType, ...named, ...options };
+      const file = { data: fileDataOf(part.data), mediaType: part.mediaType, ...options };
+      if (part.reasoning) return { type: "reasoning-file", ...file } as AiSdkPart<Data>;
+      return { type: "file", ...file, ...(part.filename !== undefined && { filename: part.filename }) };
     }
     case "tool-call": {
       const toolCallId = part.providerToolCallId ?? part.toolCallId;

@@ -192,8 +192,8 @@ function callOptionsOf(version: AiSdkLanguageModel["specificationVersion"], requ
     ...callParametersOf(parameters),
     prompt:
       version === "v4"
-        ? promptOf(messages, { fileDataOf: taggedFileDataOf, custom: true })
-        : promptOf(messages, { fileDataOf, custom: false }),
+        ? promptOf(messages, { fileDataOf: taggedFileDataOf, isV4: true })
+        : promptOf(messages, { fileDataOf, isV4: false }),
     ...(tools.length > 0 && { tools: tools.map(functionToolOf) }),
     abortSignal,
   };

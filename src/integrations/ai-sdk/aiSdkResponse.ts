@@ -30,18 +30,23 @@ export function aiSdkResponse({ modelId, provider }: AiSdkLanguageModel, generat
   return withoutUndefined({ message, finishReason: unified, rawFinishReason: raw, usage });
 }
 
-/** Part types that alone do not make a response. */
-const silent: ReadonlySet<string> = new Set(["reasoning", "custom"]);
-
 function saysSomething({ content }: AssistantMessage): boolean {
   if (typeof content === "string") return content !== "";
-  return content.some((part) => !silent.has(part.type) && (part.type !== "text" || part.text.trim() !== ""));
+  return content.some((part) => {
+    if (part.type === "text") return part.text.trim() !== "";
+    if (part.type === "file") return part.reasoning !== true;
+    return part.type !== "reasoning" && part.type !== "custom";
+  });
 }
 
 /** The parts of a response in any version of the specification. */
 type GeneratedPart = { readonly providerMetadata?: ProviderOptions } & (
   | { readonly type: "text" | "reasoning"; readonly text: string }
-  | { readonly type: "file"; readonly mediaType: string; readonly data: string | Uint8Array | TaggedFileData }
+  | {
+      readonly type: "file" | "reasoning-file";
+      readonly mediaType: string;
+      readonly data: string | Uint8Array | TaggedFileData;
+    }
   | ToolCall
   | { readonly type: "custom"; readonly kind: string }
   | { readonly type: "source" }
@@ -77,7 +82,10 @@ function partOf(part: GeneratedPart, refuse: (found: string) => never): ContentP
     case "reasoning":
       return { type: "reasoning", text: part.text, ...options };
     case "file":
-      return { type: "file", data: messageDataOf(part.data), mediaType: part.mediaType, ...options };
+    case "reasoning-file": {
+      const reasoning = part.type === "reasoning-file" && ({ reasoning: true } as const);
+      return { type: "file", data: messageDataOf(part.data), mediaType: part.mediaType, ...reasoning, ...options };
+    }
     case "custom":
       return { type: "custom", kind: part.kind, ...options };
     case "source":

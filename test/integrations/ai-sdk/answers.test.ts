@@ -108,7 +108,6 @@ describe("a response of any model", () => {
   it.each([
     [{ type: "tool-call", toolCallId: "1", toolName: "web_search", input: "{}", providerExecuted: true }, /web_search/],
     [{ type: "tool-result", toolCallId: "1", toolName: "web_search", result: {} }, /tool-result/],
-    [{ type: "reasoning-file", mediaType: "image/png", data: "iVBO" }, /reasoning-file/],
   ])("with parts that a message cannot store is refused", async (part, named) => {
     const failure = await answerWith([part, { type: "text", text: "so" }]).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(UnusableModelAnswerError);
@@ -125,6 +124,31 @@ describe("a response of any model", () => {
       { type: "file", mediaType: "image/png", data: "iVBO" },
       { type: "file", mediaType: "image/png", data: "https://example.org/a.png" },
     ]);
+  });
+
+  it("keeps its reasoning files and returns them to a provider of the AI SDK 7", async () => {
+    const providerMetadata = { google: { thoughtSignature: "c2ln" } };
+    const file = { type: "reasoning-file", mediaType: "image/png", data: { type: "data", data: "iVBO" } };
+    const model = fakeModel("v4", {
+      content: [
+        { ...file, providerMetadata },
+        { type: "text", text: "4" },
+      ],
+    });
+    const executor = aiSdkExecutor(model);
+    const { message } = await ask(executor);
+    const stored = { type: "file", mediaType: "image/png", data: "iVBO", reasoning: true };
+    expect(partsOf(message)[0]).toEqual({ ...stored, providerOptions: providerMetadata });
+    await ask(executor, { messages: [message] });
+    const said = { type: "text", text: "4" };
+    expect(model.prompts[1]).toEqual([
+      { role: "assistant", content: [{ ...file, providerOptions: providerMetadata }, said] },
+    ]);
+    const older = fakeModel("v3", { content: [said] });
+    await ask(aiSdkExecutor(older), { messages: [message] });
+    expect(older.prompts[0]).toEqual([{ role: "assistant", content: [said] }]);
+    const silent = ask(aiSdkExecutor(fakeModel("v4", { content: [file] })));
+    await expect(silent).rejects.toMatchObject({ code: "model_answer_empty" });
   });
 
   it("keeps provider metadata of each part and returns it to the provider", async () => {
