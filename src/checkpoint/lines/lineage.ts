@@ -1,5 +1,5 @@
 import { type LaneRecord, originOf, type LaneStart } from "../records/lineRecords.ts";
-import { laneAt, type Lines } from "./Lines.ts";
+import { isOpenAt, laneAt, type Lines, type NestedLine } from "./Lines.ts";
 import type { EarlierLane } from "../records/SnapshotRecord.ts";
 import type { OriginRecord } from "../records/runRecords.ts";
 import type { RunLine } from "../ids/toolCallId.ts";
@@ -50,17 +50,28 @@ export function placesBelow(tree: LaneTree, target: PlacedCheckpoint): PlaceTest
  * common ancestor, and the records after it are abandoned unless they lead to the target.
  */
 export function placesLeft(tree: LaneTree, target: PlacedCheckpoint, base: PlacedCheckpoint | undefined): PlaceTest {
-  if (!base) return placesBelow(tree, target);
-  const isBelow = placesBelow(tree, base);
+  if (!base) return placesRestarted(tree, target);
+  const isRestarted = placesRestarted(tree, base);
   const isOnWay = placesUpTo(tree, target);
-  return (lane, order) => isBelow(lane, order) && !isOnWay(lane, order);
+  return (lane, order) => isRestarted(lane, order) && !isOnWay(lane, order);
 }
 
 /** Returns a test for the records that a redo restores, from the common ancestor to the target. */
 export function placesRejoined(tree: LaneTree, target: PlacedCheckpoint, base: PlacedCheckpoint): PlaceTest {
-  const isBelow = placesBelow(tree, base);
+  const isRestarted = placesRestarted(tree, base);
   const isOnWay = placesUpTo(tree, target);
-  return (lane, order) => isBelow(lane, order) && isOnWay(lane, order);
+  return (lane, order) => isRestarted(lane, order) && isOnWay(lane, order);
+}
+
+/**
+ * Returns a test for the records that follow a checkpoint, and for all records of the branches that were open at the
+ * checkpoint. A rollback starts these branches again. A migration makes such checkpoints.
+ */
+function placesRestarted(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
+  const isBelow = placesBelow(tree, point);
+  const isRestarted = (line: NestedLine) =>
+    "fork" in line.place && line.place.parent === point.record.lane && isOpenAt(line, point.order);
+  return (lane, order) => isBelow(lane, order) || [...tree.lines.around(lane)].some(isRestarted);
 }
 
 /** Returns a test for the records up to a checkpoint, in its branch or sub-agent and in the enclosing ones. */

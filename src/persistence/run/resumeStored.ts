@@ -2,6 +2,7 @@ import type { BranchEffects } from "../../agent/feature/RunResult.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
+import { placesUpTo } from "../../checkpoint/lines/lineage.ts";
 import { foldTo, stateAt } from "../../checkpoint/state/foldTo.ts";
 import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import type { LinesAt } from "../../checkpoint/moment/linesAt.ts";
@@ -150,11 +151,14 @@ function branchEffects(
   const calls = loggedCalls(log.index, log.blobs);
   const { revert, irreversible, inDoubt } = planRollback(log.index, calls, { target }, hasInverse);
   const line = foldTo(log.index, target)?.calls;
+  // The branches and sub-agents that ran at the checkpoint continue with their earlier calls.
+  const isOnWay = placesUpTo(log.index, target);
+  const isAbandoned = ({ lane, order }: LoggedCall) => !isOnWay(lane, order);
   const missing = calls.filter(
     ({ call, owner }) => owner === undefined && line?.has(call) && log.index.reverted.has(call),
   );
   return {
-    remaining: [...revert, ...irreversible, ...inDoubt].map(revertibleCall),
+    remaining: [...revert, ...irreversible, ...inDoubt].filter(isAbandoned).map(revertibleCall),
     missing: missing.map(revertibleCall),
   };
 }

@@ -8,7 +8,7 @@ import {
 } from "agent-persistence";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { describe, expect, it } from "vitest";
-import { durableAgent, Stopped } from "../support/durableAgent.ts";
+import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
 import { recordsOf } from "../support/stored.ts";
 import { logStorages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
@@ -110,5 +110,55 @@ describe.each(logStorages)("$name: new code of a run whose first node was rename
         code: "unknown_node",
       });
     expect(await recordsOf(opened(), "a")).toEqual(before);
+  });
+});
+
+describe.each(logStorages)("$name: a parallel node that was migrated while its branches ran", (storage) => {
+  async function migrated() {
+    const opened = await storage.open();
+    const world = new World();
+    const book = world.adder("book");
+    const fault = new Fault();
+    const agentAt = (version: number) => {
+      const graph = strategy<string, string>("s", { version } as object, (g) => {
+        const left = g.node(`left${version}`, async (_: string, { tools }: AgentContext) => {
+          await tools.call(book, { item: "room" });
+          fault.strike();
+          return "left";
+        });
+        const both = g.parallel("both", { left }, ({ left: done }) => done);
+        g.edge(g.start, both);
+        g.edge(both, g.finish);
+      });
+      const registry = new RollbackToolRegistry().registerRollback(book, ({ item }, { toolCallId }) =>
+        world.remove(toolCallId, item),
+      );
+      const migrations = version === 0 ? [] : [{ from: 0, to: 1, nodes: { left0: "left1" } }];
+      return durableAgent(graph, opened(), { tools: [book], registry, migrations });
+    };
+    await fault.stops(agentAt(0).run("in"));
+    fault.return();
+    await fault.stops(agentAt(1).resume({ agentId: "a" }));
+    const outside = persistence(agentAt(1)).agent("a");
+    const checkpoints = await outside.getCheckpoints();
+    const { checkpointId = "" } =
+      checkpoints.find(({ move, nodeId }) => move === "migration" && nodeId === "both") ?? {};
+    return { world, agent: () => agentAt(1), outside, checkpointId };
+  }
+
+  it("starts its branches again after a rollback to the migration, which reverts all of their calls", async () => {
+    const { world, agent, outside, checkpointId } = await migrated();
+    const { reverted } = await outside.rollbackToCheckpoint(checkpointId);
+    expect([reverted.map(({ toolName }) => toolName), world.items]).toEqual([["book"], []]);
+    expect(await agent().resume({ agentId: "a" })).toMatchObject({ output: "left" });
+    expect(world.items).toEqual(["room"]);
+  });
+
+  it("continues its branches after a resume from the migration, which reports no remaining effects", async () => {
+    const { world, agent, checkpointId } = await migrated();
+    const result = await agent().resume({ agentId: "a", checkpointId });
+    expect(result).toMatchObject({ output: "left" });
+    expect(result).not.toHaveProperty("effects");
+    expect(world.items).toEqual(["room"]);
   });
 });
