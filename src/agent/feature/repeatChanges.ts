@@ -45,12 +45,21 @@ function slotsOf({ storage = {}, deleted = [], settings = {}, progress }: StateC
   ];
 }
 
+/** The recorded places of repeated messages, because concurrent calls can end in another order than they appended. */
+const places = new WeakMap<Message, number>();
+
 /** Repeats a step on a history that may lack messages of concurrent calls, or have more of them. */
 function repeatStep(history: MessageHistory, step: HistoryStep): void {
   if ("of" in step) {
     const partOf = (messages: readonly Message[]) => (part: (typeof step.parts)[number]) =>
       "role" in part ? [part] : messages.slice(...part);
-    history.rewrite((messages) => [...step.parts.flatMap(partOf(messages)), ...messages.slice(step.of)]);
-  } else if (step.at >= history.length) history.append(...step.messages);
-  else history.rewrite((messages) => messages.toSpliced(step.at, 0, ...step.messages));
+    return history.rewrite((messages) => [...step.parts.flatMap(partOf(messages)), ...messages.slice(step.of)]);
+  }
+  const { at, messages } = step;
+  const isLater = (message: Message) => (places.get(message) ?? -1) > at;
+  const index = history.messages.slice(0, at).findLastIndex((message) => !isLater(message)) + 1;
+  if (index === history.length) history.append(...messages);
+  else history.rewrite((before) => before.toSpliced(index, 0, ...messages));
+  for (const [number, message] of history.messages.slice(index, index + messages.length).entries())
+    places.set(message, at + number);
 }
