@@ -272,12 +272,19 @@ const lastRpcCode = -32_000;
 /** Returns whether the call surely had no effect: the server answered with an error, or the request was not sent. */
 function isWithoutEffect(error: unknown): boolean {
   const { code, message, status, cause } = Object(error) as { readonly [field: string]: unknown };
+  if (isUnauthorized(error)) return true;
   if (codesWithoutServer.includes((Object(cause) as { readonly code?: unknown }).code)) return true;
   if (refusingStatuses.includes(code) || refusingStatuses.includes(status)) return true;
   if (typeof code !== "number")
     return codesBeforeRequest.includes(code) || (code === undefined && message === "Not connected");
   if (textsAfterAnswer.some((text) => String(message).includes(text))) return false;
   return code >= firstRpcCode && code <= lastRpcCode && !codesWithoutAnswer.includes(code);
+}
+
+/** Returns whether a user must authorize the client first. Only version 2 of the client sets the name of the error. */
+function isUnauthorized(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return [error.name, error.constructor.name].includes("UnauthorizedError");
 }
 
 /** Returns the structured content, or the text if a result contains only text, or all content. */

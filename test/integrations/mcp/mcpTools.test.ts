@@ -1,4 +1,10 @@
-import { Client, InMemoryTransport, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import {
+  Client,
+  InMemoryTransport,
+  StreamableHTTPClientTransport,
+  UnauthorizedError,
+} from "@modelcontextprotocol/client";
+import { UnauthorizedError as UnauthorizedErrorOfVersion1 } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client as ClientOfVersion1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as HttpTransportOfVersion1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { Server as ServerOfVersion1 } from "@modelcontextprotocol/sdk/server/index.js";
@@ -352,6 +358,17 @@ describe("tools of an MCP server", () => {
       expect(await behindGateway(version, status)).toMatchObject({
         result: { error: expect.not.stringContaining("It is not known") },
       });
+    },
+  );
+
+  it.each([UnauthorizedErrorOfVersion1, UnauthorizedError])(
+    "fail when the server requires an authorization, with version %# of the client",
+    async (Unauthorized) => {
+      const client: McpClient = {
+        listTools: async () => ({ tools: [{ name: "book", inputSchema: { type: "object" } }] }),
+        callTool: async () => Promise.reject(new Unauthorized()),
+      };
+      expect(await results({ client }, [{ toolName: "book", input: {} }])).toEqual([{ error: "Unauthorized" }]);
     },
   );
 
