@@ -170,7 +170,7 @@ function readingTools(server: McpServer, { storage }: StoredAgents): void {
     "list_checkpoints",
     "Lists the newest checkpoints of an agent.",
     z.object({ agentId, limit: z.int().min(1).max(200).default(20) }),
-    async ({ agentId: id, limit }) => withDamage(view, id, await view.checkpoints(id, { limit })),
+    async ({ agentId: id, limit }) => view.checkpoints(id, { limit }),
   );
   tool(
     "show_checkpoint",

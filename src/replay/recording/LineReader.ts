@@ -160,7 +160,7 @@ export class LineReader {
   #isSamePoint(record: CheckpointRecord, before: CheckpointRecord, input: unknown): boolean {
     const at = this.#parts.at(-1)?.checkpoints.at(-1) ?? this.#parts.at(-1)?.start;
     const isWithin = !before.move && (before.visit !== undefined || isForeseen(before));
-    if (!at || isWithin || record.node !== before.node) return false;
+    if (!at || isWithin || record.node !== before.node || record.iteration !== before.iteration) return false;
     return at.input === input || isSameValue(at.input, input);
   }
 
