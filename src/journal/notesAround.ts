@@ -71,11 +71,18 @@ export async function changedFiles(
   return paths.toSorted();
 }
 
-/** Returns the values of a participant's notes in the history of the head, oldest first. Takes no ownership. */
+/**
+ * Returns the values of a participant's notes in the history of the head, oldest first. Includes notes of branches and
+ * sub-agents. Takes no ownership.
+ */
 export async function notedValues(log: RecordLog, agentId: string, key: string): Promise<readonly unknown[]> {
   const stored = await readLastRun(log, agentId, key);
-  const notes = foldTo(stored.index)?.notes ?? [];
-  return notes.filter((note) => note.key === key).map(({ value }) => stored.readValue(value));
+  const { index } = stored;
+  const { runId, lane } = foldTo(index) ?? { runId: undefined, lane: 0 };
+  const isInHistory = placesUpTo(index, { version: 0, order: Infinity, record: { lane } });
+  const isOfRun = (at: number) => index.lanes.get(at)?.runId === runId;
+  const notes = notesWhere(index, key, (at, order) => isOfRun(at) && isInHistory(at, order));
+  return notes.map(({ value }) => stored.readValue(value));
 }
 
 /** Reads the log at least from the start of the last run, with the notes of a participant or of all. */

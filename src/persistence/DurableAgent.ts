@@ -276,7 +276,7 @@ export class DurableAgent {
     await journal.store([noteRecord(note, { lane: head.state.lane, call: undefined, writer })]);
   }
 
-  /** Returns the unreverted values that the last run noted under a key, oldest first, except those of branches. */
+  /** Returns the unreverted values that the last run noted under a key, in branches and sub-agents too, oldest first. */
   async getNotes(key: string): Promise<readonly unknown[]> {
     checkSchema(nonEmptyString, key, "key of notes");
     const { notedValues } = await import("./changes.ts");

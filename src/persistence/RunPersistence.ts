@@ -50,7 +50,7 @@ export interface RunPersistence {
   durable(): Promise<void>;
   /** Returns the values that an earlier process noted in the tool call of this context, oldest first. */
   recordedNotes(key: string): readonly unknown[];
-  /** Returns the unreverted values that this run noted under a key, oldest first, except those of branches. */
+  /** Returns the unreverted values that this run noted under a key, in branches and sub-agents too, oldest first. */
   getNotes(key: string): Promise<readonly unknown[]>;
   /** Returns the checkpoints, oldest first. */
   getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]>;

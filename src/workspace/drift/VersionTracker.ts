@@ -106,8 +106,8 @@ export function knownHeadOf(tracker: VersionTracker | undefined): string | undef
  * not have yet: while a run waits, and between a recovery and the next check.
  */
 export function newestTracker(stored: unknown, noted: readonly unknown[]): VersionTracker | undefined {
-  const [before, last] = [stored, noted.at(-1)].map((value) => z.safeParse(versionTrackerKey.schema, value).data);
-  return settledSteps(last) > settledSteps(before) ? last : before;
+  const known = [stored, ...noted].map((value) => z.safeParse(versionTrackerKey.schema, value).data);
+  return known.reduce((newest, tracker) => (settledSteps(tracker) > settledSteps(newest) ? tracker : newest));
 }
 
 /** Returns the upstream head of the newest earlier run with a tracker. `checkpoints` are oldest first. */

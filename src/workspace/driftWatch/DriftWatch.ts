@@ -232,6 +232,8 @@ export class DriftWatch {
     // The request stores this note. It must stay the same when the node runs again with the answer.
     const resolution = question === undefined ? undefined : await ask(context, { known, found }, question);
     const value = resolution ? trackVersions(found, report, { ...about, resolution }) : found;
+    // Other branches cannot read the storage of this branch, which ends with the branch.
+    if (resolution) persistence(context).note({ key: versionTrackerKey.name, value });
     context.storage.set(versionTrackerKey, value);
     this.#found.set(context.runId, value);
   }

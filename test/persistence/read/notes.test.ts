@@ -58,6 +58,29 @@ describe.each(logStorages)("notes, $name", ({ open }) => {
     await agent.run("second");
     expect(await saved.getNotes("diary")).toEqual([{ text: "second" }]);
   });
+
+  it("include those of branches, until a rollback to a checkpoint before the branches", async () => {
+    const storage = (await open())();
+    const plan = strategy<string, string>("s", (graph) => {
+      const noting = (name: string) =>
+        graph.node(name, async (text: string, context) => {
+          persistence(context).note({ key: "diary", value: name });
+          return text;
+        });
+      const both = graph.parallel("both", { left: noting("left"), right: noting("right") }, ({ left }) => left);
+      const last = noting("last");
+      graph.edge(graph.start, both);
+      graph.edge(both, last);
+      graph.edge(last, graph.finish);
+    });
+    const agent = new AIAgent({ id: "a", promptExecutor: scriptedModel([]), llmModel: "m", strategy: plan });
+    const saved = persistence(agent.install(Persistence, { storage })).agent();
+    await agent.run("go");
+    expect(await saved.getNotes("diary")).toEqual(["left", "right", "last"]);
+    const [start] = await saved.getCheckpoints();
+    await saved.rollbackToCheckpoint(start?.checkpointId ?? "");
+    expect(await saved.getNotes("diary")).toEqual([]);
+  });
 });
 
 describe("notes", () => {

@@ -129,6 +129,42 @@ describe("Drift", () => {
     expect(await agent.resume()).toMatchObject({ status: "completed", output: "a" });
   });
 
+  it("Drift does not ask again after a crash about a drift that was answered in a branch", async () => {
+    const { origin, ours } = pair();
+    const storage = new InMemoryPersistenceStorageProvider();
+    const crashesAt = new Set(["b", "last"]);
+    const crash = (at: string) => {
+      if (crashesAt.delete(at)) throw new Error(`crash at ${at}`);
+      return at;
+    };
+    const work = strategy<string, string>("work", (graph) => {
+      const first = graph.node("first", (input: string) => {
+        ours.write("a.txt", lines({ 3: "ours" }));
+        origin.commit({ "a.txt": lines({ 3: "theirs" }) });
+        ours.git("fetch", "--quiet");
+        return input;
+      });
+      const item = graph.node("item", crash);
+      const all = graph.each("all", item, { concurrency: 1 }, (results: readonly string[]) => results.join());
+      const last = graph.node("last", (input: string) => (crash("last"), input));
+      graph.edge(graph.start, first);
+      graph.edge(first, all, { map: () => ["a", "b"] });
+      graph.edge(all, last);
+      graph.edge(last, graph.finish);
+    });
+    const build = () =>
+      new AIAgent({ id: "task", promptExecutor: scriptedModel([]), llmModel: "m", strategy: work })
+        .install(Persistence, { storage })
+        .install(Drift, { root: ours.root, intervalMs: 0 });
+    const waiting = await build().run("go");
+    const [request] = waiting.status === "waiting" ? waiting.requests : [];
+    await persistence(build())
+      .agent()
+      .answer(request?.requestId ?? "", "ignored");
+    for (const at of ["b", "last"]) await expect(build().resume()).rejects.toThrow(`crash at ${at}`);
+    expect(await build().resume()).toMatchObject({ status: "completed", output: "a,b" });
+  });
+
   it("Drift starts no node of another branch before a check ends, or while its question is open", async () => {
     const { origin, ours } = pair();
     const clock = new SimulatedClock();
