@@ -1,4 +1,5 @@
 import { ThreadChangedError } from "../../../errors/integrationErrors.ts";
+import { deleteOldest } from "../../../internal/deleteOldest.ts";
 import type { StoredPut } from "../thread/Checkpoints.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
 import type { CheckpointPlace } from "../write/checkpointRecords.ts";
@@ -68,22 +69,15 @@ export class SeenCheckpoints {
   #note({ checkpoints }: SeenThread, key: string, seen: Seen): void {
     checkpoints.delete(key);
     checkpoints.set(key, seen);
-    forgetOldest(checkpoints, mostCheckpoints);
+    deleteOldest(checkpoints, mostCheckpoints);
   }
 
   #of(thread: string): SeenThread {
     const seen = this.#threads.get(thread) ?? { checkpoints: new Map<string, Seen>(), deleted: false };
     this.#threads.delete(thread);
     this.#threads.set(thread, seen);
-    forgetOldest(this.#threads, mostThreads);
+    deleteOldest(this.#threads, mostThreads);
     return seen;
-  }
-}
-
-function forgetOldest(map: Map<string, unknown>, most: number): void {
-  for (const key of map.keys()) {
-    if (map.size <= most) return;
-    map.delete(key);
   }
 }
 

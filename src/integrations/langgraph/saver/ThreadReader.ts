@@ -9,6 +9,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { isSameValue } from "../../../checkpoint/values/isSameValue.ts";
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
+import { define } from "../../../internal/frozenCopy.ts";
 import {
   type StoredPut,
   type StoredWrite,
@@ -144,13 +145,6 @@ function decoded<Value>(fields: Fields): Record<string, Value> {
   const object: Record<string, Value> = {};
   for (const [name, json] of fields) define(object, name, decodeGraphValue(json));
   return object;
-}
-
-/** Sets a field with any name, including `__proto__`. */
-function define(object: object, name: string, value: unknown): void {
-  if (name === "__proto__")
-    Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
-  else (object as Record<string, unknown>)[name] = value;
 }
 
 interface PutFilter {

@@ -8,6 +8,7 @@ import {
 } from "../write/captureCheckpoint.ts";
 import { type CheckpointPlace, checkpointRecords, writeRecords, type StoreValue } from "../write/checkpointRecords.ts";
 import type { CheckpointEntry } from "../thread/Checkpoints.ts";
+import { threadConfig } from "./saverOptions.ts";
 import type { OwnedThread } from "./StoredThreads.ts";
 
 type ImportedTasks = readonly {
@@ -63,7 +64,7 @@ function captured(capture: ValueCapture, tuple: CheckpointTuple): ImportedTuple 
   const { checkpoint, metadata, parentConfig, config } = tuple;
   const given = metadata ?? { source: "update", step: -1, parents: {} };
   return {
-    place: { namespace: namespaceOf(config), id: idOf(parentConfig) },
+    place: { namespace: threadConfig(config).namespace ?? "", id: threadConfig(parentConfig ?? {}).checkpointId },
     checkpoint: captureCheckpoint(capture, checkpoint, given, checkpoint.channel_values),
     tasks: tasksOf(capture, tuple),
   };
@@ -87,7 +88,7 @@ function parentsFirst(tuples: readonly CheckpointTuple[]): readonly CheckpointTu
     const line: CheckpointTuple[] = [];
     for (let each: CheckpointTuple | undefined = tuple; each && !ordered.has(each) && !line.includes(each);) {
       line.push(each);
-      const parent = idOf(each.parentConfig);
+      const parent: string | undefined = threadConfig(each.parentConfig ?? {}).checkpointId;
       each = parent === undefined ? undefined : byKey.get(keyOf(each.config, parent));
     }
     for (const each of line.toReversed()) ordered.add(each);
@@ -96,14 +97,5 @@ function parentsFirst(tuples: readonly CheckpointTuple[]): readonly CheckpointTu
 }
 
 function keyOf(config: CheckpointTuple["config"], id: string): string {
-  return JSON.stringify([namespaceOf(config), id]);
-}
-
-function namespaceOf(config: CheckpointTuple["config"]): string {
-  return String(config.configurable?.["checkpoint_ns"] ?? "");
-}
-
-function idOf(config: CheckpointTuple["parentConfig"]): string | undefined {
-  const id: unknown = config?.configurable?.["checkpoint_id"];
-  return typeof id === "string" ? id : undefined;
+  return JSON.stringify([threadConfig(config).namespace ?? "", id]);
 }

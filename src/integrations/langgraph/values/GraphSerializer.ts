@@ -6,7 +6,7 @@ import { classNamed, nameOfClass } from "../../../checkpoint/values/classRegistr
 import { bigintOf, unsupportedBigint, unsupportedShape, keyPath } from "../../../checkpoint/values/unsupportedShape.ts";
 import { fromBase64Url, toBase64Url } from "../../../internal/bytes.ts";
 import { messageOf, messageClassOf, messageFields } from "./messageFields.ts";
-import { maximumDepth } from "../../../internal/frozenCopy.ts";
+import { define, maximumDepth } from "../../../internal/frozenCopy.ts";
 
 /**
  * The default serializer of `PersistenceSaver`. Stores JSON, messages and documents of LangChain, `Send`, `Overwrite`,
@@ -44,12 +44,8 @@ export function decodeGraphValue(json: Json): unknown {
 
 function decodeFields(fields: unknown, target: object): object {
   if (typeof fields !== "object" || fields === null || Array.isArray(fields)) unreadable("its fields are malformed");
-  for (const [key, item] of Object.entries(fields as Readonly<Record<string, Json>>)) {
-    const value = decodeGraphValue(item);
-    if (key === "__proto__")
-      Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
-    else (target as Record<string, unknown>)[key] = value;
-  }
+  for (const [key, item] of Object.entries(fields as Readonly<Record<string, Json>>))
+    define(target, key, decodeGraphValue(item));
   return target;
 }
 
@@ -196,9 +192,7 @@ function encodeFields(value: object, walk: Walk): Record<string, Json> {
     walk.path.push(key);
     const item = encode((value as Record<string, unknown>)[key], walk);
     walk.path.pop();
-    if (key === "__proto__")
-      Object.defineProperty(fields, key, { value: item, enumerable: true, configurable: true, writable: true });
-    else fields[key] = item;
+    define(fields, key, item);
   }
   return fields;
 }
