@@ -6,7 +6,7 @@ import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
 import type { Phases } from "./inPhases.ts";
 import { fileIn, type FoundFile, readFile, stateOf } from "./readFile.ts";
-import { discard, removeUnfinished, stage, putStaged, stageState } from "./StagedFile.ts";
+import { discard, removeUnfinished, stage, type StagedFile, putStaged, stageState } from "./StagedFile.ts";
 
 export interface GuardedReplacement {
   /** SHA-256 of the expected content. Empty if no file is expected. */
@@ -34,11 +34,12 @@ export async function replaceUnchanged(place: FilePlace, request: GuardedReplace
   const { expectedHash, maximumBytes } = request;
   const found = readFile(place, maximumBytes);
   if (hashOf(found, place) !== expectedHash) return { replaced: false, found };
-  removeUnfinished(place.folder, [basename(place.at)]);
-  const mode = found.kind === "file" && found.state.kind === "file" ? found.state.mode : undefined;
-  const staged = await stage(place, request.content, { mode: mode ?? request.newMode });
+  let staged: StagedFile | undefined;
   let mtime: Date;
   try {
+    removeUnfinished(place.folder, [basename(place.at)]);
+    const mode = found.kind === "file" ? found.state.mode : request.newMode;
+    staged = await stage(place, request.content, { mode });
     request.beforeReplacing();
     const last = lookAt(place, maximumBytes);
     if (hashOf(last.found, place) !== expectedHash || !isAsSeen(place, last)) {
@@ -48,7 +49,7 @@ export async function replaceUnchanged(place: FilePlace, request: GuardedReplace
     mtime = lstatSync(staged.at).mtime;
     putStaged(place, staged);
   } catch (error) {
-    discard(staged);
+    if (staged) discard(staged);
     throw error instanceof Error && "syscall" in error
       ? new FileAccessError(place.path, systemReason(error), { cause: error })
       : error;
@@ -81,7 +82,7 @@ export async function replaceExpected(
   place: FilePlace,
   { expected, state, content, maximumBytes, phases }: ExpectedReplacement,
 ): Promise<FoundFile | undefined> {
-  let staged: Awaited<ReturnType<typeof stageState>> | undefined;
+  let staged: StagedFile | undefined;
   try {
     staged = state && (await stageState(place, state, content, phases));
     while (place.slice.isOver) await place.slice.turn();

@@ -1,8 +1,9 @@
-import {
+import fs, {
   chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  type PathOrFileDescriptor,
   readdirSync,
   readFileSync,
   rmSync,
@@ -11,6 +12,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -50,6 +52,25 @@ function heldReservations(whenAsked: () => void, held = true): Reservations {
 }
 
 describe("OptimisticLock", () => {
+  it("a commit on a full disk rejects with a typed error and leaves the file", async () => {
+    const acquired = await lock.acquire("a.txt");
+    const { writeFileSync: write } = fs;
+    const refuse = (file: PathOrFileDescriptor, ...rest: [NodeJS.ArrayBufferView]) => {
+      if (typeof file === "number") throw Object.assign(new Error("full"), { code: "ENOSPC", syscall: "write" });
+      write(file, ...rest);
+    };
+    Object.assign(fs, { writeFileSync: refuse });
+    syncBuiltinESMExports();
+    const committing = acquired.checkAndCommit("after");
+    await expect(
+      committing.finally(() => {
+        Object.assign(fs, { writeFileSync: write });
+        syncBuiltinESMExports();
+      }),
+    ).rejects.toMatchObject({ code: "file_access_failed", reason: "does not fit: the disk is full" });
+    expect([content("a.txt"), readdirSync(root)]).toEqual(["before", [".agent-persistence", "a.txt"]]);
+  });
+
   it("an optimistic lock commits an unchanged file and continues from the new version", async () => {
     const acquired = await lock.acquire("./a.txt");
     const mtime = statSync(join(root, "a.txt")).mtime.toISOString();
