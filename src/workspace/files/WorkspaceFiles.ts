@@ -274,7 +274,10 @@ function makeFolder(at: string, mode: number): void {
 
 /** Uses a handle, so that the target of a link is never changed. The directory need not be readable. */
 function setFolderMode(at: string, mode: number): void {
-  if (!throughHandles) return chmodSync(`${at}/.`, mode);
+  if (!throughHandles) {
+    if (lstatSync(at).isSymbolicLink()) throw Object.assign(new Error(`${at} is a link`), { code: "ENOTDIR" });
+    return chmodSync(`${at}/.`, mode);
+  }
   const descriptor = openSync(at, folderFlags | openPath);
   try {
     chmodSync(`/proc/self/fd/${descriptor}`, mode);
