@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, type Dirent, type Stats } from "node:fs";
 import { PathNotAllowedError } from "../../errors/workspaceErrors.ts";
 import { lstatOf, rootRefusal } from "../files/ConfinedFolder.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { OpenFolder } from "../files/OpenFolder.ts";
 import { type FoundFile, isDirectory, readFile } from "../files/readFile.ts";
 import { relativePath } from "../files/relativePath.ts";
@@ -271,7 +272,7 @@ async function scanFile(walk: Walk, at: string, path: string): Promise<void> {
   const isBeyond = walk.files.size >= walk.maximumFiles;
   const looked = isBeyond
     ? { leftOut: `exceeds the limit of ${walk.maximumFiles} stored files` }
-    : await lookAt(walk, { at, path }, found);
+    : await lookAt(walk, { at, path });
   if (looked) walk.files.set(path, { stamp: stampOf(found), settled, ...looked });
 }
 
@@ -294,17 +295,14 @@ function stampOf(found: Stats): FileStamp {
 async function lookAt(
   { maximumFileBytes, onContent }: Walk,
   { at, path }: { readonly at: string; readonly path: string },
-  { mode }: Stats,
 ): Promise<Pick<ScannedFile, "state" | "leftOut"> | undefined> {
   const found = readIfPossible(at, path, maximumFileBytes);
   if (found.kind === "missing" || isDirectory(found)) return undefined;
   if (found.kind === "other") return { leftOut: found.reason };
   const { state } = found;
-  if (state.kind === "link") return { state };
-  if (found.kind === "file") await onContent(state.hash, found.content);
-  return (mode & 0o7000) === 0
-    ? { state }
-    : { state, leftOut: "has a setuid, setgid or sticky bit, which is not kept" };
+  if (found.kind === "link") return { state };
+  await onContent(found.state.hash, found.content);
+  return withoutUndefined({ state, leftOut: found.leftOut });
 }
 
 function readIfPossible(at: string, path: string, maximumFileBytes: number): FoundFile {

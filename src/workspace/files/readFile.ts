@@ -14,10 +14,13 @@ import {
   type StatsBase,
 } from "node:fs";
 
+type StateOf<Kind extends FileState["kind"]> = FileState & { readonly kind: Kind };
+
 export type FoundFile = (
   | { readonly kind: "missing" }
-  | { readonly kind: "file"; readonly state: FileState; readonly content: Uint8Array }
-  | { readonly kind: "link"; readonly state: FileState & { readonly kind: "link" } }
+  /** `leftOut` is the part of the file that is not stored, as the end of a sentence that starts with the path. */
+  | { readonly kind: "file"; readonly state: StateOf<"file">; readonly content: Uint8Array; readonly leftOut?: string }
+  | { readonly kind: "link"; readonly state: StateOf<"link"> }
   /** An entry whose content is not stored. `reason` is the end of a sentence that starts with the path. */
   | { readonly kind: "other"; readonly reason: string; readonly folder?: true }
 ) & {
@@ -68,7 +71,9 @@ function readContent(at: string, maximumBytes: number): FoundFile {
         reason: `has ${found.size} bytes, and the workspace keeps files of at most ${maximumBytes}`,
       };
     const content = contentOf(descriptor, found.size);
-    return { kind: "file", state: fileState(content, found.mode), content };
+    const file = { kind: "file", state: fileState(content, found.mode), content } as const;
+    if ((found.mode & 0o7000) === 0) return file;
+    return { ...file, leftOut: "has a setuid, setgid or sticky bit, which is not kept" };
   } finally {
     closeSync(descriptor);
   }
@@ -84,7 +89,7 @@ function contentOf(descriptor: number, size: number): Uint8Array {
   return bytes === size ? content : content.subarray(0, bytes);
 }
 
-function fileState(content: Uint8Array, mode: number): FileState {
+function fileState(content: Uint8Array, mode: number): StateOf<"file"> {
   return { kind: "file", hash: nodeSha256.hex(content), bytes: content.length, mode: mode & 0o777 };
 }
 

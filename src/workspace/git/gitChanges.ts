@@ -98,7 +98,7 @@ export async function updateIndex(
 
 function modeOf(found: FoundFile & { readonly kind: "file" | "link" }): string {
   if (found.kind === "link") return "120000";
-  return found.state.kind === "file" && (found.state.mode & 0o100) !== 0 ? "100755" : "100644";
+  return (found.state.mode & 0o100) !== 0 ? "100755" : "100644";
 }
 
 /** An entry of an index. An unmerged file has several. */

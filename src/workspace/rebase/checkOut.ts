@@ -107,12 +107,10 @@ function pathOf({ path }: GitChange): string {
 
 /** Returns whether git would report the permissions as changed. Git stores one bit: whether a file is executable. */
 function hasOtherMode(found: FoundFile, { modeBefore }: GitChange): boolean {
-  return (
-    found.kind === "file" && found.state.kind === "file" && isExecutable(found.state) !== (modeBefore === "100755")
-  );
+  return found.kind === "file" && isExecutable(found.state.mode) !== (modeBefore === "100755");
 }
 
-function isExecutable({ mode }: FileState & { readonly kind: "file" }): boolean {
+function isExecutable(mode: number): boolean {
   return (mode & 0o100) !== 0;
 }
 

@@ -186,6 +186,6 @@ function stateAt(
 ): FileState | undefined {
   if (bytes === undefined) return undefined;
   const noted = left.findLast((state) => state?.kind === "file" && state.hash === hash);
-  const mode = found.kind === "file" && found.state.kind === "file" ? found.state.mode : defaultMode;
+  const mode = found.kind === "file" ? found.state.mode : defaultMode;
   return noted ?? { kind: "file", hash, bytes, mode };
 }

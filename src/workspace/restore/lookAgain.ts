@@ -96,8 +96,8 @@ async function replacing(
   settled: FileResolution | undefined,
   { request, outcome }: Pick<Restoring, "request" | "outcome">,
 ): Promise<FilePart> {
-  const kept = found.kind === "file" && found.state.kind === "file" ? found.state.hash : undefined;
-  if (kept !== undefined && found.kind === "file") await request.keep(new Map([[kept, found.content]]));
+  const kept = found.kind === "file" ? found.state.hash : undefined;
+  if (found.kind === "file") await request.keep(new Map([[found.state.hash, found.content]]));
   const { path, after } = part;
   const replaced = withoutUndefined({ kind: "file", path, before: stateOf(found), after, settled } as const);
   outcome.set(path, withoutUndefined({ change: plannedChange(replaced), replaced: kept }));

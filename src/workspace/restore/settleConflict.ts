@@ -126,7 +126,7 @@ export function contentsToStore({ part, content }: SettledConflict, found: Found
   const contents = new Map<string, Uint8Array>();
   if (part.kind !== "file") return contents;
   if (content && part.after?.kind === "file") contents.set(part.after.hash, content);
-  if (found.kind === "file" && found.state.kind === "file") contents.set(found.state.hash, found.content);
+  if (found.kind === "file") contents.set(found.state.hash, found.content);
   return contents;
 }
 

@@ -9,17 +9,20 @@ import {
 } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspaceErrors.ts";
 import type { Mutex } from "../../internal/Mutex.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { mergeThreeWay } from "../merge/mergeThreeWay.ts";
 import { persistence } from "../../persistence/Persistence.ts";
-import { assertOneRoot, executableMode, type FileNote } from "../files/FileNote.ts";
+import { assertOneRoot, executableMode, type FileNote, type LeftOutFile } from "../files/FileNote.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { noteUnsaved } from "../files/UnsavedChanges.ts";
-import { fileIn, type FoundFile, presentIn, textIn } from "../files/readFile.ts";
+import { fileIn, type FoundFile, presentIn, stateOf as foundState, textIn } from "../files/readFile.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { z } from "zod";
 
 const path = z.string().describe('relative to the root, such as "src/main.ts"');
+/** The effect of a tool that changes files. */
+const changesFiles = { effect: "idempotent", dangerous: true, modifiesFiles: true } as const;
 const encoding = z.enum(["utf8", "base64"]);
 
 /**
@@ -69,9 +72,7 @@ function writeTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
       encoding: encoding.optional().describe("of content; default utf8"),
       executable: z.boolean().optional().describe("default: unchanged; false for a new file"),
     }),
-    effect: "idempotent",
-    dangerous: true,
-    modifiesFiles: true,
+    ...changesFiles,
     execute: ({ path: given, content, encoding: form, executable }, options) =>
       turns.runExclusive(async () => {
         const at = relativePath(given);
@@ -100,9 +101,7 @@ function editTool(files: WorkspaceFiles, turns: Mutex, contentOf: ContentOf): An
       newText: z.string(),
       all: z.boolean().optional().describe("replace every occurrence; default false"),
     }),
-    effect: "idempotent",
-    dangerous: true,
-    modifiesFiles: true,
+    ...changesFiles,
     execute: ({ path: given, ...edit }, options) =>
       turns.runExclusive(async () => {
         const at = relativePath(given);
@@ -121,9 +120,7 @@ function deleteTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
     name: "delete_file",
     description: "Deletes a file or a link.",
     inputSchema: z.object({ path }),
-    effect: "idempotent",
-    dangerous: true,
-    modifiesFiles: true,
+    ...changesFiles,
     execute: ({ path: given }, options) =>
       turns.runExclusive(async () => {
         const at = relativePath(given);
@@ -138,9 +135,7 @@ function moveTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
     name: "move_file",
     description: "Moves or renames a file or a link. Nothing may exist at the new path.",
     inputSchema: z.object({ from: path, to: path }),
-    effect: "idempotent",
-    dangerous: true,
-    modifiesFiles: true,
+    ...changesFiles,
     execute: ({ from: givenFrom, to: givenTo }, options) =>
       turns.runExclusive(async () => {
         const [from, to] = [relativePath(givenFrom), relativePath(givenTo)];
@@ -154,6 +149,8 @@ function moveTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
 export interface DecidedChanges {
   readonly changes: readonly FileChange[];
   readonly contents: ReadonlyMap<string, Uint8Array>;
+  /** The changed files that a rollback cannot restore completely. */
+  readonly leftOut?: readonly LeftOutFile[];
 }
 
 /**
@@ -176,11 +173,12 @@ async function changeFiles(
     return noted;
   }
   for (let attempt = 1; ; attempt++) {
-    const { changes, contents } = await decide(noted);
+    const { changes, contents, leftOut } = await decide(noted);
     const changed = changes.filter(({ before, after }) => !isSameFile(before, after));
     if (changed.length === 0) return changes;
     const folders = await foldersFor(files, changed);
-    const value: FileNote = { changes: changed, ...(folders.length > 0 && { folders }) };
+    const made = folders.length > 0 ? folders : undefined;
+    const value: FileNote = withoutUndefined({ changes: changed, folders: made, leftOut });
     durable.note({ key: fileNoteKey, value, contents });
     await durable.durable();
     abortSignal.throwIfAborted();
@@ -226,7 +224,7 @@ async function finishNoted(files: WorkspaceFiles, noted: readonly FileChange[]):
   const left: FileChange[] = [];
   for (const change of noted) {
     const found = await files.read(change.path);
-    const state = "state" in found ? found.state : undefined;
+    const state = foundState(found);
     if (found.kind !== "other" && isSameFile(state, change.after)) continue;
     if (change.after || found.kind === "other" || !isSameFile(state, change.before)) return false;
     left.push(change);
@@ -254,19 +252,16 @@ async function writeOf(
   const after = stateOf(content, mode, path, files.maximumBytes);
   return {
     changes: [{ path, ...(before && { before: before.state }), after }],
-    contents: new Map([...contentsOf(before), [after.hash, content]]),
+    ...storedOf(path, before, [after.hash, content]),
   };
 }
 
 export async function editOf(
   files: WorkspaceFiles,
   path: string,
-  {
-    oldText,
-    newText,
-    all = false,
-  }: { readonly oldText: string; readonly newText: string; readonly all?: boolean | undefined },
+  edit: { readonly oldText: string; readonly newText: string; readonly all?: boolean | undefined },
 ): Promise<DecidedChanges> {
+  const { oldText, newText, all = false } = edit;
   const text = textIn(fileIn(await files.read(path), path).content);
   if (text === undefined) throw new FileAccessError(path, "is not text; write the whole file instead");
   const pieces = text.split(oldText);
@@ -302,13 +297,13 @@ async function mergeOf(
   const state = stateOf(content, modeOf(found.state, undefined), path, files.maximumBytes);
   return {
     changes: [{ path, before: found.state, after: state }],
-    contents: new Map([...contentsOf(found), [state.hash, content]]),
+    ...storedOf(path, found, [state.hash, content]),
   };
 }
 
 async function deletionOf(files: WorkspaceFiles, path: string): Promise<DecidedChanges> {
   const found = presentIn(await files.read(path), path);
-  return { changes: [{ path, before: found.state }], contents: contentsOf(found) };
+  return { changes: [{ path, before: found.state }], ...storedOf(path, found) };
 }
 
 export async function moveOf(files: WorkspaceFiles, from: string, to: string): Promise<DecidedChanges> {
@@ -320,12 +315,20 @@ export async function moveOf(files: WorkspaceFiles, from: string, to: string): P
       { path: to, after: found.state },
       { path: from, before: found.state },
     ],
-    contents: contentsOf(found),
+    ...storedOf(from, found),
   };
 }
 
-function contentsOf(found: FoundFile | undefined): ReadonlyMap<string, Uint8Array> {
-  return new Map(found?.kind === "file" && found.state.kind === "file" ? [[found.state.hash, found.content]] : []);
+/** Returns what is stored of a changed file. @param added another content, by hash */
+function storedOf(
+  path: string,
+  found: FoundFile | undefined,
+  ...added: readonly (readonly [string, Uint8Array])[]
+): Pick<DecidedChanges, "contents" | "leftOut"> {
+  if (found?.kind !== "file") return { contents: new Map(added) };
+  const { state, content, leftOut } = found;
+  const contents = new Map([[state.hash, content], ...added]);
+  return leftOut === undefined ? { contents } : { contents, leftOut: [{ path, reason: leftOut }] };
 }
 
 function modeOf(before: FileState | undefined, executable: boolean | undefined): number {

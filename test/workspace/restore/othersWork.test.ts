@@ -523,6 +523,24 @@ describe("content that a capture cannot store", () => {
     expect(treeOf(root)).toEqual({ tool: "755 1" });
     expect(steps(report)).toContainEqual({ subject: "tool", change: expect.stringContaining("setuid") as string });
   });
+
+  it("a setuid bit of a file that a tool changes is not stored and is reported", async () => {
+    for (const call of [
+      ["write_file", { path: "tool", content: "2" }],
+      ["edit_file", { path: "tool", oldText: "1", newText: "2" }],
+      ["delete_file", { path: "tool" }],
+      ["move_file", { from: "tool", to: "moved" }],
+    ] as const) {
+      const root = temporaryFolder();
+      put(root, { tool: "1" });
+      chmodSync(join(root, "tool"), 0o4755);
+      const coder = new Coder([call], { root });
+      await coder.run();
+      const report = await coder.rollBack(0);
+      expect(treeOf(root)).toEqual({ tool: "755 1" });
+      expect(steps(report)).toContainEqual({ subject: "tool", change: expect.stringContaining("setuid") as string });
+    }
+  });
 });
 
 describe("content available to a person", () => {

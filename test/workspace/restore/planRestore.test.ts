@@ -5,7 +5,7 @@ import { fileHistories } from "../../../src/workspace/restore/FileHistory.ts";
 import { planRestore } from "../../../src/workspace/restore/settleConflict.ts";
 import type { FoundFile } from "../../../src/workspace/files/readFile.ts";
 
-const state = (name: string, mode = 0o644): FileState => ({ kind: "file", hash: name.repeat(64), bytes: 1, mode });
+const state = (name: string, mode = 0o644) => ({ kind: "file", hash: name.repeat(64), bytes: 1, mode }) as const;
 const [a, b, c] = [state("a"), state("b"), state("c")];
 const link: FileState = { kind: "link", target: "a" };
 const folder = { kind: "other", reason: "is a folder", folder: true } as const;
