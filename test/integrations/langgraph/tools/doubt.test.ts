@@ -181,6 +181,22 @@ test("a node that catches the error of a call in doubt cannot store its state", 
   expect(await graph.invoke(null, thread)).toMatchObject({ said: "settled" });
 });
 
+test("a node whose error handler returns a state cannot store it after a call in doubt", async () => {
+  const bank = new Bank();
+  const checkpointer = new PersistenceSaver({ storage: await killedAfterCharge(bank) });
+  const [charge] = durableTools(checkpointer, [bank.charge]);
+  const graph = new StateGraph(Annotation.Root({ said: Annotation<string> }))
+    .addNode("work", async () => ({ said: String(await charge.invoke({ cents: 900 })) }), {
+      errorHandler: () => ({ said: "handled" }),
+    })
+    .addEdge(START, "work")
+    .compile({ checkpointer });
+  for (let time = 0; time < 3; time++)
+    await expect(graph.invoke(null, thread)).rejects.toMatchObject({ code: "tool_call_in_doubt" });
+  await checkpointer.settleToolCall("order-7", bank.keys[0]!, { output: "settled" });
+  expect(await graph.invoke(null, thread)).toMatchObject({ said: "settled" });
+});
+
 test("a reader of the thread does not let such a node store its state", async () => {
   const bank = new Bank();
   const checkpointer = new PersistenceSaver({ storage: await killedAfterCharge(bank) });
