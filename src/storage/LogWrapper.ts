@@ -104,7 +104,9 @@ export abstract class OwnedLogWrapper implements OwnedLog {
   onEnd: () => void = () => {};
   protected readonly agentId: string;
   protected readonly owned: OwnedLog;
-  protected readonly turns = new Mutex();
+  /** The number of appends and prunings that wait for their turn. If none waits, an append need not be copied. */
+  protected waiting = 0;
+  readonly #turns = new Mutex();
   protected failed: { readonly error: unknown } | undefined;
 
   constructor(agentId: string, owned: OwnedLog) {
@@ -141,11 +143,11 @@ export abstract class OwnedLogWrapper implements OwnedLog {
   }
 
   prune(): Promise<void> {
-    return this.turns.runExclusive(() => this.owned.prune());
+    return this.waitingTurn(() => this.owned.prune());
   }
 
   release(): Promise<void> {
-    return this.turns.runExclusive(async () => {
+    return this.inTurn(async () => {
       this.onEnd();
       await this.owned.release();
     });
@@ -153,6 +155,20 @@ export abstract class OwnedLogWrapper implements OwnedLog {
 
   abstract append(entry: LogAppend, expectedPosition: number): Promise<number>;
   abstract drop(): Promise<void>;
+
+  protected inTurn<Result>(action: () => Promise<Result>): Promise<Result> {
+    return this.#turns.runExclusive(action);
+  }
+
+  /** Runs an action in turn, and counts it in {@link waiting} until it has ended. */
+  protected async waitingTurn<Result>(action: () => Promise<Result>): Promise<Result> {
+    this.waiting++;
+    try {
+      return await this.inTurn(action);
+    } finally {
+      this.waiting--;
+    }
+  }
 
   /** After a failure, the end of the log is unknown, and no later append may be stored. */
   protected async orFail<Result>(action: () => Promise<Result>): Promise<Result> {

@@ -127,7 +127,7 @@ export abstract class KeyedOwnedLog extends OwnedLogWrapper {
   }
 
   drop(): Promise<void> {
-    return this.turns.runExclusive(async () => {
+    return this.inTurn(async () => {
       const keyId = await this.#context.keyId();
       await this.owned.drop();
       this.onEnd();

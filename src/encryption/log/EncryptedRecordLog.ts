@@ -274,8 +274,6 @@ class EncryptedOwnedLog extends KeyedOwnedLog {
   readonly #context: EncryptedLogContext;
   /** The end of the plain log after all queued appends. `undefined` until the end has been read. */
   #expectedEnd: ChainLink | undefined;
-  /** The prunings and appends that wait for a turn. A pruning can change the generation, to which an append is bound. */
-  #waiting = 0;
 
   constructor(agentId: string, owned: OwnedLog, context: EncryptedLogContext, end?: ChainLink) {
     super(agentId, owned, context);
@@ -288,30 +286,14 @@ class EncryptedOwnedLog extends KeyedOwnedLog {
     if (this.#expectedEnd === undefined && end.position === this.owned.position) this.#expectedEnd = end;
   }
 
-  override async prune(): Promise<void> {
-    this.#waiting++;
-    try {
-      await super.prune();
-    } finally {
-      this.#waiting--;
-    }
-  }
-
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
     if (this.damage) throw this.damage;
     const end = this.#expectedEnd;
-    if (end && this.#waiting === 0) {
-      const store = this.#prepare(end, entry, expectedPosition);
-      return this.turns.runExclusive(store);
-    }
+    // An append is bound to the generation, which a waiting pruning can change.
+    if (end && this.waiting === 0) return this.inTurn(this.#prepare(end, entry, expectedPosition));
     // Copies the entry before the first await, because the caller may change it afterwards.
     const copy = JSON.parse(JSON.stringify(entry)) as LogAppend;
-    this.#waiting++;
-    try {
-      return await this.turns.runExclusive(() => this.#appendInTurn(copy, expectedPosition));
-    } finally {
-      this.#waiting--;
-    }
+    return this.waitingTurn(() => this.#appendInTurn(copy, expectedPosition));
   }
 
   async #appendInTurn(entry: LogAppend, expectedPosition: number): Promise<number> {

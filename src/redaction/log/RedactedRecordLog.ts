@@ -191,7 +191,6 @@ interface RedactedLogContext extends KeyedLogContext {
 
 class RedactedOwnedLog extends KeyedOwnedLog {
   readonly #context: RedactedLogContext;
-  #waiting = 0;
   /** The number of appends that wait until the secrets of their blobs are read. Later appends wait too. */
   #reading = 0;
 
@@ -209,24 +208,18 @@ class RedactedOwnedLog extends KeyedOwnedLog {
     const redacted = this.#redacted(entry);
     if (redacted.unread.length > 0 || this.#reading > 0)
       return this.#appendRead(entry, expectedPosition, redacted.unread);
-    if (redacted.hidden.length === 0 && this.#waiting === 0) return this.owned.append(entry, expectedPosition);
+    if (redacted.hidden.length === 0 && this.waiting === 0) return this.owned.append(entry, expectedPosition);
     // Copied before the first await, because the caller may change the append afterwards.
     const copy = redacted.hidden.length > 0 ? redacted : { ...redacted, append: structuredClone(entry) };
-    this.#waiting++;
-    return this.turns.runExclusive(async () => {
-      try {
-        return await this.owned.append(await this.orFail(() => this.#context.encrypt(copy)), expectedPosition);
-      } finally {
-        this.#waiting--;
-      }
-    });
+    return this.waitingTurn(async () =>
+      this.owned.append(await this.orFail(() => this.#context.encrypt(copy)), expectedPosition),
+    );
   }
 
   async #appendRead(entry: LogAppend, expectedPosition: number, unread: readonly string[]): Promise<number> {
     const copy = structuredClone(entry);
-    this.#waiting++;
     this.#reading++;
-    return this.turns.runExclusive(async () => {
+    return this.waitingTurn(async () => {
       try {
         const stored = await this.orFail(async () => {
           await this.#context.readBlobs(unread);
@@ -234,7 +227,6 @@ class RedactedOwnedLog extends KeyedOwnedLog {
         });
         return await this.owned.append(stored, expectedPosition);
       } finally {
-        this.#waiting--;
         this.#reading--;
       }
     });

@@ -46,8 +46,6 @@ const unsealedStatus = "in_progress";
 /** A sealed log that this process owns. Adds a seal to some of its appends. */
 export class SealingOwnedLog extends OwnedLogWrapper {
   readonly #context: SealingContext;
-  /** The number of appends that wait for their turn. If none waits, an append need not be copied. */
-  #waiting = 0;
   /** The end of the log with all appends that this object has stored. `undefined` until the end has been read. */
   #end: SealedEnd | undefined;
 
@@ -70,20 +68,15 @@ export class SealingOwnedLog extends OwnedLogWrapper {
     if (this.damage) throw this.damage;
     if (this.failed) throw this.failed.error;
     const end = this.#end;
-    if (end && this.#waiting === 0 && !(expectedPosition === end.position && this.#isDue(end, entry)))
+    if (end && this.waiting === 0 && !(expectedPosition === end.position && this.#isDue(end, entry)))
       return this.#append(end, entry, expectedPosition);
     // Copies the entry before the first await, because the caller may change it afterwards.
     const copy = JSON.parse(JSON.stringify(entry)) as LogAppend;
-    this.#waiting++;
-    try {
-      return await this.turns.runExclusive(() => this.#appendInTurn(copy, expectedPosition));
-    } finally {
-      this.#waiting--;
-    }
+    return this.waitingTurn(() => this.#appendInTurn(copy, expectedPosition));
   }
 
   drop(): Promise<void> {
-    return this.turns.runExclusive(async () => {
+    return this.inTurn(async () => {
       const kept = await this.#context.keepDropping();
       // The log of an agent that is already deleted may start at 0.
       const position = Math.max(this.position, kept?.position ?? 0);
