@@ -24,14 +24,14 @@ export interface QueueTurn {
 /** A limit of a queue or a key is reached. */
 export interface QueueRefusal {
   readonly kind: "queue_full" | "key_full";
-  /** In how many milliseconds a task may start. `undefined` if another task must end first. */
+  /** The milliseconds until a task may start. `undefined` if another task must end first. */
   readonly waitMs?: number;
 }
 
 /** The number of queues whose starts are remembered. */
 const mostRates = 100;
 
-/** The first and the longest delay after which a worker tries again, because a faster worker may be killed. */
+/** The first and the longest delay before a worker tries again after another worker was faster, in milliseconds. */
 const [fasterMs, longestFasterMs] = [20, 1_000];
 
 const queueFull: QueueRefusal = { kind: "queue_full" };
@@ -41,9 +41,9 @@ export class QueueTurns {
   readonly #storage: LogStorage;
   readonly #clock: Clock;
   readonly #slots: TaskSlots;
-  /** The starts that were read last, so that a turn reads only new ones. */
+  /** The starts that the last turn read, so that the next turn reads only later starts. */
   readonly #rates: ShapeViews<StartRecord, RateState>;
-  /** The number of tries since the last granted turn in which another worker was faster. */
+  /** How often another worker was faster since the last granted turn. */
   #overtaken = 0;
 
   constructor(storage: LogStorage, clock: Clock) {
@@ -103,7 +103,7 @@ export class QueueTurns {
     }
   }
 
-  /** Reads the log without owning it, because releasing an owned log would wake the other workers. */
+  /** Reads the log without ownership, because each release of a log wakes the other workers. */
   async #rateWaitMs(queue: string, rateLimit: NonNullable<QueueLimits["rateLimit"]>): Promise<number> {
     const { state } = await this.#rates.read(queue);
     return state.waitMs(rateLimit, this.#clock.now());
@@ -120,7 +120,7 @@ export class QueueTurns {
       await storeAndPrune(log, { kind: "start", at, perMs: rateLimit.perMs });
       return 0;
     } catch (error) {
-      // Another worker counts a start. This one was possibly also counted.
+      // Another worker owns the log. The log possibly contains this start.
       if (!isOvertaken(error)) throw error;
       return this.#fasterMs();
     }
@@ -132,9 +132,8 @@ export class QueueTurns {
 }
 
 /**
- * Limits how many holders a name has in all processes of a storage. Each slot is an empty log. The owner of this log
- * holds the slot, so a slot has one holder at a time. If the process is killed, the slot becomes free when the lease
- * ends.
+ * Limits how many holders a name has in all processes of a storage. Each slot is an empty log, and the owner of the log
+ * holds the slot. The slot of a killed process becomes free when the lease of the process ends.
  */
 class TaskSlots {
   readonly #log: RecordLog;
@@ -143,7 +142,7 @@ class TaskSlots {
     this.#log = log;
   }
 
-  /** Returns a free slot without taking it, because its release would wake waiting workers. */
+  /** Returns a free slot without taking the slot, because a release wakes the waiting workers. */
   async find(name: string, count: number): Promise<string | undefined> {
     const first = Math.floor(Math.random() * count);
     for (let at = 0; at < count; at++) {
@@ -169,7 +168,7 @@ function isOvertaken(error: unknown): boolean {
   return error instanceof AgentBusyError || error instanceof OwnershipLostError;
 }
 
-/** A task of a queue with a rate limit started. */
+/** The start of a task in a queue with a rate limit. */
 interface StartRecord extends LogRecord {
   readonly kind: "start";
   /** Milliseconds since 1970. */
@@ -231,7 +230,7 @@ export const queuesSchema: z.ZodType = z.record(
   })),
 );
 
-/** A log is pruned after this many appends. */
+/** The number of appends between two prunings of a log. */
 const pruneEvery = 256;
 
 /** Stores a record in a log whose state depends only on its last records. Prunes the log from time to time. */

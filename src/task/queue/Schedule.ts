@@ -59,7 +59,7 @@ export interface Schedule {
   readonly taskName: string;
   readonly inputRequest: unknown;
   readonly paused: boolean;
-  /** The next tick. `undefined` if the expression has no more. */
+  /** The next tick. `undefined` if the expression has no further tick. */
   readonly nextAt: string | undefined;
   /** The last tick that started a task. */
   readonly lastAt: string | undefined;
@@ -181,7 +181,7 @@ function dueAt({ starting, last, waiting = [], next }: Partial<ScheduleRecord> =
 
 /** The most due ticks that one plan contains. */
 const plannedAtOnce = 1_000;
-/** With `catchUp: "none"`, a tick that is later than this is missed, in milliseconds. */
+/** The longest delay of a tick with `catchUp: "none"`, in milliseconds. A later tick is missed. */
 const latestMs = 60_000;
 /** The most missed ticks that a schedule shows. */
 const shownMissed = 20;

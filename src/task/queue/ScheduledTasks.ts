@@ -12,7 +12,7 @@ import type { TaskCreator } from "./TaskCreator.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
 import type { InterruptTaskOptions } from "./TaskManagerOptions.ts";
 
-/** How long a tick waits until the task that it cancels has ended. If that takes longer, the next poll tries again. */
+/** How long a tick waits for the end of the task that the tick cancels. After this time, the next poll tries again. */
 const cancelTimeoutMs = 1_000;
 
 interface CancelsTasks {
@@ -39,7 +39,7 @@ export class ScheduledTasks {
     return this.#creator.create(this.#creator.check(task));
   }
 
-  /** Returns whether a task runs or will run here. A damaged task and a task of another storage do not. */
+  /** Returns whether a task runs or will run here. `false` for a damaged task and a task of another storage. */
   async isUnfinished(taskId: string | undefined): Promise<boolean> {
     if (taskId === undefined) return false;
     try {

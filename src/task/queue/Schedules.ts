@@ -136,7 +136,8 @@ export class Schedules {
   }
 
   /**
-   * Decides about all due ticks. Workers call it at each poll. An error of one schedule does not stop the others.
+   * Decides about all due ticks. Workers call this method at each poll. An error of one schedule does not stop the
+   * other schedules.
    *
    * @returns the schedules whose ticks are undecided because of an error.
    * @throws StorageError if the storage is unavailable.

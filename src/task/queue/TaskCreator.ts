@@ -22,7 +22,7 @@ import { readTask, storedTask } from "./storedTask.ts";
 import { taskOrder } from "./taskOrder.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
-/** How long `create` waits if another owner holds the id but has not stored a task under it. */
+/** How long `create` waits for another owner of the id that has not stored a task yet, in milliseconds. */
 const createTimeoutMs = 5_000;
 
 /** The number of tasks that `createMany` creates at the same time if the storage creates them one by one. */
@@ -131,7 +131,7 @@ export class TaskCreator {
     return added ?? this.#append(taskId, task, trace);
   }
 
-  /** Adds a task to a common call. `undefined` if its input is large or its id was used before. */
+  /** Stores a task together with other tasks. Returns `undefined` if its input is large or its id was used before. */
   async #addTo(
     together: NewTasks,
     taskId: string,
@@ -141,7 +141,7 @@ export class TaskCreator {
     const first = await firstAppend(this.#logs, taskId, (source) => newTaskRecords(source, task, trace));
     if (first === undefined) return undefined;
     if (!(await together.add({ agentId: taskId, append: first.append }))) {
-      // Reads before it owns the agent, because a worker may be running the task.
+      // Reads the log without ownership first, because a worker may be running the task.
       assertUnused(taskId, await this.#logs.life(taskId));
       return undefined;
     }
@@ -150,7 +150,7 @@ export class TaskCreator {
   }
 
   async #append(taskId: string, task: NewTask, trace?: string): Promise<TaskWithStatus<"queued">> {
-    // The owner of the agent may be creating it. Its records follow its ownership.
+    // The current owner may be a creator that has not stored its records yet.
     const assertNew = async () => assertUnused(taskId, await this.#logs.life(taskId));
     await using journal = await openWithRetry(this.#logs, taskId, createTimeoutMs, assertNew);
     assertUnused(taskId, journal.statusState);
@@ -264,7 +264,7 @@ class NewTasks {
 /** How long a creator waits for a creator in another process. */
 const lockTimeoutMs = 5_000;
 
-/** Locks for tasks that can have duplicates: only one creator at a time looks for duplicates and stores its task. */
+/** Locks for tasks that can have duplicates. Only the holder of a lock looks for duplicates and stores its task. */
 class DuplicateLocks {
   readonly #log: RecordLog;
   readonly #clock: Clock;
@@ -276,8 +276,8 @@ class DuplicateLocks {
   }
 
   /**
-   * Calls `work` while no other creator holds the lock, and again if it throws because the lock was lost. Creators of
-   * this process take turns.
+   * Calls `work` while this creator holds the lock. Calls `work` again if `work` throws because the lock was lost.
+   * Creators of this process take turns.
    *
    * @throws AgentBusyError if another process holds the lock for seconds
    */
@@ -335,14 +335,14 @@ function duplicateIds(task: NewTask, now: number, sha256: Sha256): DuplicateIds 
 }
 
 /**
- * Returns the id of the log that a creator owns while it looks for duplicates in several windows. All tasks share 4,096
- * such logs, because each one stays.
+ * Returns the id of the lock for duplicates in several windows. All tasks share 4,096 locks, because each lock is a log
+ * that stays in the storage.
  */
 function duplicateLock(task: NewTask, sha256: Sha256): string {
   return `lock-${baseOf(task, sha256).slice(0, lockNameLength)}`;
 }
 
-/** The prefix and two of 64 characters. */
+/** The length of the prefix and of two characters, each with 64 possible values. */
 const lockNameLength = "once-".length + 2;
 
 function baseOf({ queue = "", deduplicationId = "" }: NewTask, sha256: Sha256): string {

@@ -41,7 +41,6 @@ export class TaskLogs {
     return Inbox.of(this.storage);
   }
 
-  /** The hash of the storage. */
   sha256(): Promise<Sha256> {
     return this.storage.sha256();
   }
@@ -85,7 +84,7 @@ interface FirstAppend {
   readonly statusState: StatusState;
 }
 
-/** Makes the first append of a new agent without owning it. `undefined` if a value needs a blob. */
+/** Makes the first append of a new agent, without ownership. Returns `undefined` if a value needs a blob. */
 export async function firstAppend(
   { storage, clock }: { readonly storage: LogStorage; readonly clock: Clock },
   agentId: string,

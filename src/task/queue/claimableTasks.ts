@@ -41,8 +41,10 @@ export interface ClaimableTask {
 }
 
 /**
- * Lists tasks of a queue, by default of no queue, by priority, then interrupted tasks, then overdue tasks and retries,
- * then the other tasks by age.
+ * Lists the claimable tasks of a queue by priority. Among tasks of equal priority, interrupted tasks come first, then
+ * overdue tasks and retries, then the queued tasks by age.
+ *
+ * @param scope.queue defaults to the tasks without a queue.
  */
 export async function* claimableTasks(logs: TaskLogs, scope: QueueScope = {}): AsyncGenerator<ClaimableTask> {
   const { queue } = scope;
@@ -57,7 +59,7 @@ export async function* claimableTasks(logs: TaskLogs, scope: QueueScope = {}): A
     listTasks(new QueuedTasks(logs, scope)),
   ];
   for await (const { summary, taskName } of mergeSorted(tasks, (a, b) => b.priority - a.priority)) {
-    // The task was free at the listing, which may be some time ago. The next owner also checks this.
+    // Another process may own the task since the listing. The next owner checks this again.
     if (!logs.log.capabilities.narrows && (await isOwned(logs.log, summary.agentId))) continue;
     const task = await claimable(logs, summary, taskName);
     if (task) yield task;
@@ -81,8 +83,8 @@ async function* listTasks(summaries: AsyncIterable<AgentSummary>): AsyncGenerato
 const wokenOrders = new WeakMap<TaskLogs, Map<string, string>>();
 
 /**
- * Lists the waiting tasks with an event that they wait for. Reads only the tasks whose inbox has changed, and each known
- * one when it is its turn, so that the cost of a claim does not grow with their number.
+ * Lists the waiting tasks whose inbox contains the event that they wait for. Reads new tasks, and each known task only
+ * at its turn, so that the cost of a claim does not grow with the number of tasks.
  */
 async function* wokenTasks(logs: TaskLogs, queue: string | undefined): AsyncGenerator<ListedTask> {
   const known = wokenOrders.get(logs) ?? new Map<string, string>();
@@ -98,13 +100,13 @@ async function* wokenTasks(logs: TaskLogs, queue: string | undefined): AsyncGene
   }
 }
 
-/** A waiting task whose inbox has changed. `read` is `undefined` for a known one. */
+/** A waiting task whose inbox has changed. `read` is `undefined` for a task of the last list. */
 interface NewsOfTask {
   readonly order: string;
   readonly read: ListedTask | undefined;
 }
 
-/** Returns the tasks in a map of its own, because a concurrent list can remove known ones. */
+/** Returns the tasks in a new map, because a concurrent list can remove tasks from `known`. */
 async function readNews(logs: TaskLogs, known: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, NewsOfTask>> {
   const news = new Map<string, NewsOfTask>();
   for await (const agentId of logs.inbox.news()) {
@@ -128,7 +130,7 @@ function ifInboxFree(error: unknown): undefined {
 async function wokenTask(logs: TaskLogs, agentId: string): Promise<ListedTask | undefined> {
   let summary: AgentSummary | undefined;
   const isDue = await logs.inbox.continues(agentId, async () => {
-    // The order of these reads matters: an owner that ends in between has added its requests to the log.
+    // The owner is read before the log, so that the log contains the requests of an owner that ends between both reads.
     if (await isOwned(logs.log, agentId)) return undefined;
     using head = await readHead(logs.log, agentId);
     const { log, state } = head;

@@ -28,7 +28,7 @@ export function taskOfSummary(summary: AgentSummary): Task | undefined {
   return { taskId, taskName, priority, inputRequest, status, createdAt, updatedAt, cursor, ...controls, data } as Task;
 }
 
-/** Adds the time of the retry to a failed task. It is the due time of the summary. */
+/** Adds the time of the retry to a failed task. The due time of the summary is this time. */
 function withRetry({ data, dueAt }: AgentSummary): unknown {
   return dueAt === undefined ? data : { ...(data as StateData["failed"]), retryAt: dueAt };
 }

@@ -54,7 +54,7 @@ function queuePriority(priority: number): string {
   return `${priority >= 0 ? 0 : 1}${String(place).padStart(digits, "0")}`;
 }
 
-/** The id of a task without a queue can look like a time, so such a task has no place for a key. */
+/** The id of a task without a queue can look like a time, so the sort key of such a task contains no key. */
 const orderParts = /^(?:(~q\S+ \d{17} )(\S* )|([!~]\d{16} )?)([+-]?\d{4,6}-\d\d-\d\dT\S+) /;
 
 /** The parts of a task's sort key. */

@@ -111,7 +111,10 @@ export interface RecoveryReport<Output> {
   readonly finished: boolean;
   /** `find_checkpoint`, `verify_environment`, `restore_state`, `resume_execution`, without those not needed. */
   readonly steps: readonly RecoveryStep[];
-  /** True if `onConfirm` agreed. `undefined` if it was not called. If it refuses, the recovery rejects. */
+  /**
+   * True if `onConfirm` agreed. `undefined` if `onConfirm` was not called. If `onConfirm` refuses, the recovery
+   * rejects.
+   */
   readonly confirmed?: true;
   readonly result: RunResult<Output>;
 }

@@ -54,7 +54,7 @@ export class Recovery<Output> {
     return this.#options.participants ?? this.#feature.recoveryParticipants;
   }
 
-  /** @param known.hasCheckpoint false if the agent never started. The log is then not read before the run. */
+  /** @param known.hasCheckpoint false if the agent never started. In this case, the log is not read before the run. */
   async execute(known: { readonly hasCheckpoint?: boolean } = {}): Promise<RecoveryReport<Output>> {
     const { agentId } = this.#durable;
     const checkpoint = known.hasCheckpoint === false ? undefined : await this.#durable.getLatestCheckpoint();
@@ -162,7 +162,7 @@ export class Recovery<Output> {
     this.#confirmed = true;
   }
 
-  /** Calls a handler. If the signal aborts, does not wait for the answer, because a person may give it. */
+  /** Calls a handler. Does not wait for the handler after the signal aborts, because a person may have to answer. */
   #ask<Answer>(handler: () => Promise<Answer>): Promise<Answer> {
     const { signal } = this.#options;
     return signal ? abortable(signal, handler) : handler();
@@ -235,7 +235,10 @@ export interface OfferedMismatch {
   readonly doneBy: (option: RecoveryOption) => RecoveryParticipant | undefined;
 }
 
-/** Collects the options that need no change, and those of the first participant that offers each. */
+/**
+ * Collects the options that need no change, and each option of a participant from the first participant that offers the
+ * option.
+ */
 export async function offeredOptions(
   mismatch: EnvironmentMismatch,
   participants: readonly RecoveryParticipant[],

@@ -29,7 +29,7 @@ const transitionSchema = strictOptions(() => ({
 }));
 
 /**
- * Returns the task after a status change. This is a pure function, which stores no data.
+ * Returns the task after a status change. Stores no data.
  *
  * @throws TransitionNotAllowedError if `STATE_TRANSITIONS` has no such change, or a failed task is not recoverable.
  * @throws InvalidInputError for a malformed task or transition, and for data of another status. The error names the

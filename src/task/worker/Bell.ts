@@ -12,7 +12,7 @@ export class Bell {
     this.ringWithoutNews();
   };
 
-  /** Rings although there are no new tasks: the caller already knows the tasks that it may start. */
+  /** Wakes the waiting caller without news, because the caller already knows all tasks that may start. */
   ringWithoutNews(): void {
     this.#rang = true;
     this.#wake();
@@ -66,7 +66,7 @@ export class StorageWatch {
     return !this.#isClosed;
   }
 
-  /** Ignores errors of the connection, because nobody waits for changes any more. */
+  /** Ignores errors of the connection, because no caller waits for changes. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#watch?.close().catch(() => {});

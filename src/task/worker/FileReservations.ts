@@ -9,15 +9,15 @@ import { warn } from "../../internal/warn.ts";
 import { reservationsSchema } from "../state/Task.ts";
 import { excludes, type CanonicalReservation, canonicalReservation } from "../state/findOverlaps.ts";
 
-/** Files that are reserved for a task until it releases them. */
+/** The files that a task has reserved. */
 export interface HeldReservation {
   /** Releases all files. */
   release(): Promise<void>;
 }
 
 /**
- * Reserves the files of tasks. A worker calls it before it starts a task. `Reservations` of
- * `agent-persistence/workspace` implements this interface for all processes of a machine.
+ * Reserves the files of tasks. A worker calls `acquire` before the worker starts a task. `Reservations` of `agent-
+ * persistence/workspace` implements this interface for all processes of a machine.
  */
 export interface FileReservations {
   /**
@@ -75,7 +75,7 @@ export class InProcessReservations implements FileReservations {
   }
 }
 
-/** Releases the files of a task. After a failure, they become free when the reservation expires. */
+/** Releases the files of a task. After a failure, the files become free when their reservation expires. */
 export async function releaseHeld(taskId: string, held: HeldReservation): Promise<void> {
   try {
     await held.release();

@@ -2,7 +2,7 @@ import { deleteOldest } from "../../internal/deleteOldest.ts";
 
 const most = 100_000;
 
-/** The keys that a worker has reported. The oldest are forgotten, so that a worker can run for years. */
+/** The keys that a worker has reported. Forgets the oldest keys, so that a worker can run for years. */
 export class ReportedKeys {
   readonly #keys = new Set<string>();
 

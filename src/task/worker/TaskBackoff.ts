@@ -11,7 +11,7 @@ const mostDoublings = 6;
 /** How long a stop request waits for the owner by default. After this time, the task may be claimed again. */
 const stopMs = 30_000;
 
-/** The number of tasks from which on overdue ones are forgotten. */
+/** The number of tasks from which on the backoff forgets tasks whose delay is over. */
 const mostTasks = 10_000;
 
 type SeenTask = Readonly<Record<"status" | "updatedAt", string>>;
@@ -23,7 +23,7 @@ interface LeftTask {
   readonly retryAtMs: number;
 }
 
-/** Tasks that a worker released unchanged. It claims such a task again after a change or a delay. */
+/** The tasks that a worker released unchanged. The worker claims such a task again after a change or a delay. */
 export class TaskBackoff {
   readonly #left = new Map<string, LeftTask>();
 
@@ -84,7 +84,10 @@ export function isOvertaken(error: unknown): boolean {
 /** Limits the number and rate of attempts without progress. */
 export interface AttemptLimits {
   readonly maxAttempts: number;
-  /** The delay before the third attempt, in milliseconds. It doubles each time. The second attempt is immediate. */
+  /**
+   * The delay before the third attempt, in milliseconds. Each further attempt doubles the delay. The second attempt is
+   * immediate.
+   */
   readonly attemptDelayMs: number;
 }
 
@@ -92,7 +95,7 @@ type AttemptVerdict = { readonly kind: "begin" | "refuse" } | { readonly kind: "
 
 const begin: AttemptVerdict = { kind: "begin" };
 
-/** Decides by the attempts in the log, where crashes count, whether a task may start now. */
+/** Decides by the attempts in the log whether a task may start now. An attempt that crashed counts. */
 export function judgeAttempts(
   { attempts, updatedAt }: Pick<ClaimableTask, "attempts" | "updatedAt">,
   { maxAttempts, attemptDelayMs }: AttemptLimits,

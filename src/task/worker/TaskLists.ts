@@ -12,7 +12,7 @@ interface KeptList {
 
 type OfferTask = (task: ClaimableTask) => Promise<"next" | "keep" | "stop">;
 
-/** The rests of the lists that a worker has read, by queue, from which it takes the next task without a poll. */
+/** The unused parts of the lists that a worker has read, by queue. The worker takes its next tasks from them. */
 export class TaskLists {
   readonly #manager: Pick<TaskManager, "claimable" | "clock">;
   readonly #kept = new Map<string | undefined, KeptList>();
@@ -26,7 +26,7 @@ export class TaskLists {
     this.#queues = [undefined, ...queues];
   }
 
-  /** The queues of the worker. The queue that was served last is last, so that no queue takes all places. */
+  /** The queues of the worker. The last served queue is the last one, so that no queue takes all places. */
   get queues(): readonly (string | undefined)[] {
     return this.#queues;
   }
@@ -44,8 +44,8 @@ export class TaskLists {
   }
 
   /**
-   * Offers the tasks of a queue until `offer` returns `stop` or no task is left. If `offer` returns `keep`, this call
-   * also stops, but the next call continues after this task, unless the list is too old by then.
+   * Offers the tasks of a queue until `offer` returns `stop` or `keep`, or no task is left. After `keep`, the next call
+   * continues with the next task, unless the list is then too old.
    */
   async offer(queue: string | undefined, fullKeys: ReadonlySet<string>, offer: OfferTask): Promise<void> {
     const kept = this.#kept.get(queue);

@@ -76,7 +76,10 @@ export class TaskWorker implements AsyncDisposable {
   #reports = 0;
   /** Called when a task or a poll has finished or calls `onOutcome`. */
   readonly #pauses = new Set<() => void>();
-  /** Errors of the worker itself, such as an agent with another storage. It then claims no more tasks. */
+  /**
+   * Errors of the worker itself, such as an agent with another storage. After an error, the worker claims no more
+   * tasks.
+   */
   readonly #failures: unknown[] = [];
   /** Reported tasks whose names have no agent here. */
   readonly #skipped = new ReportedKeys();
@@ -97,8 +100,8 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   /**
-   * Runs tasks until the worker has no more tasks or is stopped. If a task fails, the promise does not reject. With
-   * `pollMs`, it does not reject either if the storage fails. Settles when every started task has finished.
+   * Runs tasks until the worker has no more tasks or is stopped. Settles when every started task has finished. A failed
+   * task does not reject the promise. With `pollMs`, a failure of the storage does not reject the promise either.
    *
    * @throws OtherStorageError if the storage of an agent differs from the storage of the tasks.
    * @throws TypeError if the worker was disposed.
@@ -164,7 +167,7 @@ export class TaskWorker implements AsyncDisposable {
   /** Starts the watch. Does not delay the poll, because the poll finds tasks without the watch. */
   async #watchWhilePolling({ watch, bell }: Shift, pollMs: number): Promise<void> {
     try {
-      // Nobody reported the tasks that were created before the watch started.
+      // The watch did not report the tasks that were created before its start.
       if (await watch.start()) bell.ring();
     } catch (error) {
       if (error instanceof StorageError)
@@ -175,8 +178,8 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   /**
-   * Interrupts the running tasks. Resolves when they, the current poll and all calls of `onOutcome` have finished. If
-   * `onOutcome` calls this method, the promise does not wait for calls of `onOutcome`.
+   * Interrupts the running tasks. Resolves when these tasks, the current poll and all calls of `onOutcome` have
+   * finished. If `onOutcome` calls this method, the promise does not wait for calls of `onOutcome`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed.abort(new Error("The worker was disposed."));
@@ -212,7 +215,7 @@ export class TaskWorker implements AsyncDisposable {
     });
   }
 
-  /** Starts a task if this worker may start it. If not, returns the limit that the task must wait for. */
+  /** Starts a task that this worker may start. Otherwise returns the limit that the task must wait for. */
   async #offer(task: ClaimableTask, shift: Shift): Promise<QueueRefusal["kind"] | undefined> {
     const agent = agentForTask(task, this.#options.agents);
     if (!agent) await this.#skip(task);
@@ -319,7 +322,7 @@ export class TaskWorker implements AsyncDisposable {
 
   async #settle(task: ClaimableTask, outcome: TaskOutcome, { stop, left }: Shift): Promise<void> {
     const { taskId } = task;
-    // The agent's clock may be behind: the timer of the task is not due there.
+    // The clock of the agent may be behind, so that the timer of the task is not due for the agent.
     const stillWaits = outcome.outcome === "waiting" && task.status === "waiting";
     if (stillWaits) left.add(taskId, undefined, [task]);
     else if (outcome.outcome !== "interrupted") left.remove(taskId);

@@ -23,7 +23,7 @@ import { warn } from "../../internal/warn.ts";
 
 /**
  * The tasks, agents and handlers of a worker. The worker recovers tasks with a checkpoint. Without
- * `onEnvironmentMismatch`, it pauses a task whose environment differs. The pause reason lists the mismatches.
+ * `onEnvironmentMismatch`, the worker pauses a task whose environment differs. The pause reason lists the mismatches.
  */
 export interface TaskWorkerOptions extends RecoveryHandlers {
   readonly tasks: TaskManager;
@@ -41,7 +41,7 @@ export interface TaskWorkerOptions extends RecoveryHandlers {
     | ((output: unknown, taskId: string) => readonly unknown[] | PromiseLike<readonly unknown[]>)
     | undefined;
   /**
-   * How often a task may start or continue without progress. If it does so more often, it fails with
+   * How often a task may start or continue without progress. After more attempts, the task fails with
    * `too_many_attempts`. The log counts all attempts, even if their process ended. Any recorded progress resets the
    * count. Defaults to 5.
    */
@@ -76,11 +76,15 @@ export type TaskWorkerEvent =
 
 /** Options of `TaskWorker.run`. */
 export interface WorkOptions {
-  /** When it aborts, the running tasks are interrupted. They stay in progress, so that a worker can recover them. */
+  /**
+   * Interrupts the running tasks when the signal aborts. Interrupted tasks stay in progress until a worker recovers
+   * them.
+   */
   readonly signal?: AbortSignal | undefined;
   /**
    * How often an idle worker looks for tasks, in milliseconds. With this option, the worker survives storage outages,
-   * and reports them to `onEvent`. Without it, `run` resolves when no task is left, and rejects if the storage fails.
+   * and reports them to `onEvent`. Without this option, `run` resolves when no task is left, and rejects if the storage
+   * fails.
    */
   readonly pollMs?: number | undefined;
 }
@@ -119,20 +123,21 @@ export type TaskOutcome = {
   | { readonly outcome: "completed"; readonly output: unknown }
   | { readonly outcome: "waiting" }
   /**
-   * `error`: why the task was not resumed. The pause reason of the task has the same text. `undefined` if the run
-   * itself paused.
+   * `error` is the reason why the task was not resumed, and has the same text as the pause reason. `undefined` if the
+   * run itself paused.
    */
   | { readonly outcome: "paused"; readonly error?: unknown }
   /** The run rejected. The data of the task says whether the task may be retried. */
   | { readonly outcome: "failed"; readonly error: unknown }
   /** The task was still queued at its `expiresAt`, and is cancelled. */
   | { readonly outcome: "expired" }
-  /** The worker has no agent for the task's name and leaves the task unchanged. Each worker reports this once. */
+  /**
+   * The worker has no agent for the task's name, and leaves the task unchanged. Each worker reports such a task once.
+   */
   | { readonly outcome: "skipped" }
   /**
-   * The run ended for a reason outside the task. The worker was stopped, or the task was paused, cancelled or taken
-   * over from outside. Or the storage failed, the log of the task or of its queue is damaged, or the task needs a
-   * vault.
+   * The run ended for a reason outside the task: the worker was stopped; the task was paused, cancelled or taken over
+   * from outside; the storage failed; the log of the task or of its queue is damaged; or the task needs a vault.
    */
   | { readonly outcome: "interrupted"; readonly error: unknown }
 );

@@ -22,7 +22,7 @@ interface TakenTask extends Pick<TaskWorkerOptions, "verify"> {
 
 /**
  * Returns a signal that aborts with the first of some signals, until `end` is called. In Node 20, each result of
- * `AbortSignal.any` leaves an entry in the signals for as long as they live.
+ * `AbortSignal.any` leaves an entry in the signals as long as the signals live.
  */
 export function followed(signals: readonly AbortSignal[]): { readonly signal: AbortSignal; readonly end: () => void } {
   const controller = new AbortController();
@@ -53,7 +53,7 @@ export async function runTask(taken: TakenTask): Promise<TaskOutcome> {
   }
 }
 
-/** The run of a stopped worker is interrupted, unless it failed before it noticed the stop. */
+/** Returns the outcome of a task whose worker was stopped. The run may have failed before the stop. */
 async function endOfStopped(tasks: TaskManager, task: ClaimableTask, error: unknown): Promise<TaskOutcome> {
   const now = await tasks.get(task.taskId).catch(() => undefined);
   return { ...claimedTask(task), outcome: hasFailed(task, now) ? "failed" : "interrupted", error };
@@ -92,8 +92,8 @@ const instructions =
   "Fix the mismatches that the reason names, or give the worker an onEnvironmentMismatch; then resume the task.";
 
 /**
- * Records that a task cannot start or continue, unless its run has: pauses a task that needs a decision, and fails any
- * other task. The task stays unchanged if the cause lies outside of it, or its log is unusable.
+ * Records that a task cannot start or continue, unless its run has recorded this. Pauses a task that needs a decision,
+ * and fails any other task. Does not change the task if the cause is outside the task, or if its log is unusable.
  *
  * @throws AgentBusyError, StatusChangedError if another process was first
  */
@@ -133,7 +133,7 @@ function isOutside(error: unknown): boolean {
 
 const failable: ReadonlySet<string | undefined> = new Set(["failed", "queued", "in_progress", "waiting"]);
 
-/** Records that a task could not start. If the run has started, it records its failures itself. */
+/** Records that a task could not start. A started run records its failures itself. */
 async function failTask(
   tasks: TaskManager,
   task: ClaimableTask,
