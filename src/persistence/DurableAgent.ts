@@ -334,7 +334,7 @@ export class DurableAgent {
     const checked = checkSettlement(settlement, toolCallId);
     const { resolveManually } = await import("./changes.ts");
     await using journal = await this.#setup.openJournal(this.agentId);
-    await resolveManually(journal, toolCallId, checked, (call) => this.#setup.redacted(call, checked));
+    await resolveManually(this.#setup, journal, toolCallId, checked);
   }
 
   /** Returns the open requests of the agent, even if it is paused or a part of it runs. Works while the agent runs. */

@@ -3,11 +3,12 @@ import type { RevertedRecord } from "../../checkpoint/records/rollbackRecords.ts
 import { inverseIdOf } from "../../checkpoint/ids/toolCallId.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { type LoggedCall, loggedCalls, read } from "../../journal/loggedCalls.ts";
-import type { AgentLog } from "../../storage/AgentLog.ts";
+import { AgentLog } from "../../storage/AgentLog.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { Inverse } from "../registry/RollbackToolRegistry.ts";
 import { type ToolCallInDoubt, type ToolCallSettlement, settledOutcome } from "../../doubt/ToolCallInDoubt.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
-import { isUnsettled, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import { isUnsettled } from "../../checkpoint/records/callRecords.ts";
 import { ToolCallNotInDoubtError } from "../../errors/toolCallErrors.ts";
 
 /** Returns the calls of this agent. A fork cannot settle the calls of its original. */
@@ -93,34 +94,32 @@ export function settledInverse(
 }
 
 /**
- * Records the outcome of a call in doubt, or of an inverse that is in doubt or blocks a rollback. `redact` returns the
- * settlement in stored form.
+ * Records the outcome of a call in doubt, or of an inverse that is in doubt or blocks a rollback.
  *
  * @throws ToolCallNotInDoubtError, NotSerializableError
  */
 export async function resolveManually(
+  setup: PersistenceSetup,
   journal: Journal,
   toolCallId: string,
   settlement: ToolCallSettlement,
-  redact: (call: LoggedCall) => ToolCallSettlement,
 ): Promise<void> {
-  const log = await journal.readAll();
+  const { agentId } = journal;
+  const log = await AgentLog.readRecent(setup.log, agentId, (recent) => showsDoubt(recent, toolCallId));
   const reverts = inversesToSettle(log).find(({ call }) => inverseIdOf(call, journal) === toolCallId);
-  const record = reverts
-    ? settledInverse(reverts.call, settlement, "outside")
-    : outcomeRecord(journal, log, findInDoubt(journal.agentId, log, toolCallId), redact);
-  await journal.store([record]);
+  if (reverts) return journal.store([settledInverse(reverts.call, settlement, "outside")]);
+  const call = findInDoubt(agentId, log, toolCallId);
+  const end = settledOutcome(setup.redacted(call, settlement), "outside", call.tool, journal.writer);
+  await journal.store([{ kind: "outcome", lane: laneFor(log, call), visit: call.visit, call: toolCallId, ...end }]);
 }
 
-function outcomeRecord(
-  journal: Journal,
-  log: AgentLog,
-  call: LoggedCall,
-  redact: (call: LoggedCall) => ToolCallSettlement,
-): OutcomeRecord {
-  const end = settledOutcome(redact(call), "outside", call.tool, journal.writer);
-  const { visit, call: id } = call;
-  return { kind: "outcome", lane: laneFor(log, call), visit, call: id, ...end };
+/** Returns whether the records since the newest snapshot show all facts about a call in doubt. */
+function showsDoubt(recent: AgentLog, toolCallId: string): boolean {
+  const { base, rollback, redoneFrom, origins } = recent.index;
+  // A snapshot of open branches can contain calls of the agent from which this agent was forked.
+  if (!base || base.isPassed || rollback || redoneFrom.size > 0 || origins.length > 0) return false;
+  const call = callsInDoubt(recent).find(({ call: id }) => id === toolCallId);
+  return call !== undefined && call.tool !== "" && read(call.input).unreadable === undefined;
 }
 
 function laneFor({ index }: AgentLog, { call, lane }: LoggedCall): number {

@@ -1,5 +1,7 @@
 import { type AgentContext, persistence, RollbackToolRegistry, strategy, tool } from "agent-persistence";
 import type { RollbackParticipant } from "agent-persistence/feature";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { crashAfter } from "agent-persistence/testing";
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -50,6 +52,22 @@ test("the notes of the last run are read without the records of earlier runs", a
   const { recordsRead: least } = await few.files.count(() => readNotes(few));
   const { recordsRead: most } = await many.files.count(() => readNotes(many));
   expect(most).toBeLessThan(least + 20);
+});
+
+test("a call in doubt of the last run is settled without the records of earlier runs", async () => {
+  const settled = async (runs: number) => {
+    const { files, next } = await afterRuns(runs);
+    const cutShort = (saves: number) => crashAfter(files.open(), saves) as LogPersistenceStorageProvider;
+    for (let saves = 3; (await next().getToolCallsInDoubt()).length === 0; saves++)
+      await durableAgent(booking, cutShort(saves), { tools: [book] })
+        .run("4D", { runId: `r${saves}`, unfinished: "abandon" })
+        .catch(() => undefined);
+    const [call] = await next().getToolCallsInDoubt();
+    const counted = await files.count(() => next().settleToolCall(call?.toolCallId ?? "", { output: "by hand" }));
+    expect(await durableAgent(booking, files.open(), { tools: [book] }).resume()).toMatchObject({ output: "by hand" });
+    return counted.recordsRead;
+  };
+  expect(await settled(3_000)).toBeLessThan((await settled(10)) + 20);
 });
 
 test("a rollback to a checkpoint of the last run reads no records of earlier runs", async () => {
