@@ -1,3 +1,4 @@
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { withinOf, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
@@ -18,6 +19,7 @@ import {
   type TraceWait,
   plainValue,
 } from "../trace/RunTrace.ts";
+import { withRequestedOrder } from "../trace/traceVisits.ts";
 
 type Failure = TraceModelRequest["failures"][number];
 
@@ -39,7 +41,8 @@ interface OpenVisit {
   before: HistoryStart | undefined;
   readonly inner: OpenVisit[];
   readonly requests: TraceModelRequest[];
-  readonly calls: TraceCall[];
+  /** By id, in the order of their starts. `undefined` until the call ends. */
+  readonly calls: Map<string, TraceCall | undefined>;
   /** In the order of their starts. `undefined` for an approval that was not needed, and until the reply is known. */
   readonly waits: (SeenWait | undefined)[];
   /** The failed requests since the last response, by the tool call that made the request. */
@@ -85,6 +88,7 @@ export class TraceCollector {
     pipeline.onRunMoved(({ run }) => this.#drop(run));
     pipeline.onModelRequestFailed((event) => this.#addFailure(event));
     pipeline.onModelRequestCompleted((event) => this.#addRequest(event));
+    pipeline.onToolCallStarting(({ context, toolCallId }) => this.#callsOf(context)?.set(toolCallId, undefined));
     pipeline.onToolCallCompleted((event) => this.#addCall(event, { state: "succeeded", output: event.output }));
     pipeline.onToolCallFailed((event) => this.#addCall(event, failedEnd(event.error)));
     pipeline.aroundInputRequest((event, next) => this.#addWait(event, () => next(event)));
@@ -92,7 +96,8 @@ export class TraceCollector {
 
   trace({ status, error, ...end }: End): RunTrace {
     const { agentId, runId, input } = this.#recording;
-    const visits = [...this.#visits, ...this.#left()].flatMap((visit) => nestedFirst(visit)).map(traceVisit);
+    const seen = [...this.#visits, ...this.#left()].flatMap((visit) => nestedFirst(visit));
+    const visits = withRequestedOrder(seen.map(traceVisit));
     const open = [...this.#open.values()].find(({ run }) => !run.parent);
     return withoutUndefined({
       version: 1 as const,
@@ -115,7 +120,7 @@ export class TraceCollector {
     const { entries, length } = run.state.history;
     const inner = this.#waiting.get(run) ?? [];
     this.#waiting.delete(run);
-    const seen = { requests: [], calls: [], waits: [], failures: new Map() };
+    const seen = { requests: [], calls: new Map(), waits: [], failures: new Map() };
     const visit: OpenVisit = { run, node: nodeId, before: { entries, length }, inner, ...seen, state: "cut" };
     this.#open.set(run, visit);
     const { parent } = run;
@@ -173,7 +178,11 @@ export class TraceCollector {
     const { name, effect = "irreversible" } = tool;
     const within = withinOf(context);
     const call = withoutUndefined({ toolCallId, tool: name, effect, input, within });
-    this.#open.get(runOf(context))?.calls.push({ ...call, ...end });
+    this.#callsOf(context)?.set(toolCallId, { ...call, ...end });
+  }
+
+  #callsOf(context: AgentContext): OpenVisit["calls"] | undefined {
+    return this.#open.get(runOf(context))?.calls;
   }
 
   async #addWait(event: InputRequestEvent, next: () => Promise<unknown>): Promise<unknown> {
@@ -229,7 +238,7 @@ function traceVisit(visit: OpenVisit): TraceVisit {
     state: isWaiting ? "waiting" : state,
     output: output && viewedValue(output.value),
     requests: seen.requests.map((request) => ({ ...request, response: viewedValue(request.response) })),
-    calls: seen.calls.map(traceCall),
+    calls: [...seen.calls.values()].flatMap((call) => (call ? traceCall(call) : [])),
     waits,
     messages: traceMessages(changes ?? changesOf(visit)),
   });

@@ -27,8 +27,30 @@ export function traceVisits(shown: Shown, { events }: RunPath): Pick<RunTrace, "
     // A move to the end of a run adds a step without an execution.
     if (step.kind === "visit" && step.node !== "finish") parts.push({ ...step, took: time.tookOf(step) });
   }
-  const visits = nestedOrder(log, wholeVisits(log, parts)).map(traceVisit);
+  const visits = withRequestedOrder(nestedOrder(log, wholeVisits(log, parts)).map(traceVisit));
   return withoutUndefined({ visits, durationMs: time.total() });
+}
+
+/** Sorts the calls of models as the responses request them, because parallel calls start in any order. */
+export function withRequestedOrder(visits: readonly TraceVisit[]): readonly TraceVisit[] {
+  const ids = visits.flatMap(({ requests }) => requests.flatMap(({ response }) => requestedIds(response)));
+  const ranks = new Map(ids.map((id, at) => [id, at]));
+  const rankOf = ({ toolCallId }: TraceCall): number | undefined => ranks.get(toolCallId);
+  return visits.map((visit) => {
+    const requested = visit.calls.filter((call) => rankOf(call) !== undefined);
+    const sorted = requested.toSorted((one, other) => (rankOf(one) ?? 0) - (rankOf(other) ?? 0)).values();
+    return {
+      ...visit,
+      calls: visit.calls.map((call) => (rankOf(call) === undefined ? call : (sorted.next().value ?? call))),
+    };
+  });
+}
+
+/** Returns the ids of the calls in a response. A response comes from a log, so it may have any form. */
+function requestedIds(response: unknown): readonly unknown[] {
+  const { content } = Object(response) as { readonly content?: unknown };
+  const parts: readonly unknown[] = Array.isArray(content) ? content : [];
+  return parts.map((part) => (Object(part) as { readonly toolCallId?: unknown }).toolCallId);
 }
 
 function traceVisit(step: TimedVisit): TraceVisit {
