@@ -49,9 +49,8 @@ export interface WorkspaceOptions {
   /** The root directory, relative to the working directory of the process. It must exist. */
   readonly root: string;
   /**
-   * Called before a rollback restores a file that others changed after the agent. The function decides how to resolve
-   * the conflict. If it is missing, the rollback rejects with FileConflictError, which lists the conflicts, and makes
-   * no change.
+   * Decides how a rollback resolves the conflict of a file that others changed after the agent. Without this function,
+   * the rollback rejects with FileConflictError, which lists the conflicts, and makes no change.
    */
   readonly onConflict?: ConflictHandler | undefined;
   /** Merges if `onConflict` returns `merge`. A remaining conflict refuses the rollback. Defaults to clean merges. */
@@ -59,9 +58,9 @@ export interface WorkspaceOptions {
   /** The maximum size in bytes of files that are read, written or restored. Defaults to 10,485,760 (10 MB). */
   readonly maximumFileBytes?: number | undefined;
   /**
-   * Patterns of files that `capture` ignores, in the format of a `.gitignore` in the root. They apply after the
-   * `.gitignore` files. A pattern with "!" includes files again. `.git`, `.agent-persistence` and the storage directory
-   * are always ignored.
+   * Patterns of files that `capture` ignores, in the format of a `.gitignore` in the root. These patterns apply after
+   * the `.gitignore` files. A pattern with "!" includes files again. `.git`, `.agent-persistence` and the storage
+   * directory are always ignored.
    */
   readonly ignore?: readonly string[] | undefined;
   /** The maximum number of files that `capture` stores. Further files are skipped and reported. Defaults to 20,000. */
@@ -142,10 +141,10 @@ export class Workspace implements RollbackParticipant {
    */
   readonly tools: readonly AnyTool[];
   /**
-   * The recovery participant that restores files that others changed or deleted. Pass it to `recoverTask(agent, {
-   * participants: [workspace.recovery] })`. It offers `use_checkpoint`, `merge` and `restore` if the agent's log
-   * contains the contents. A restored file gets the state in which the agent left it. `merge` combines the changes of
-   * the agent and of others since the agent's first change. Replaced content is not stored.
+   * The recovery participant that restores files that others changed or deleted, for `recoverTask(agent, {
+   * participants: [workspace.recovery] })`. Offers `use_checkpoint`, `merge` and `restore` if the agent's log contains
+   * the contents. A restored file gets the state in which the agent left the file. `merge` combines the changes of the
+   * agent and of others since the agent's first change. Replaced content is not stored.
    */
   readonly recovery: RecoveryParticipant;
   readonly #files: WorkspaceFiles;
@@ -193,7 +192,7 @@ export class Workspace implements RollbackParticipant {
   }
 
   /**
-   * Commits files on the current branch like `commitFiles`. If `Drift` is installed, it checks for drift first. If the
+   * Commits files on the current branch like `commitFiles`. Checks for drift first if `Drift` is installed. If the
    * drift is high, the run waits before the commit.
    *
    * @throws InvalidInputError, GitError, PathNotAllowedError, FileAccessError

@@ -20,16 +20,16 @@ interface Turn {
   readonly ended: Promise<void>;
 }
 
-/** In the order of their start. */
+/** The turns of this process, in the order of their start. */
 const turns = new Set<Turn>();
-/** The directories for which the current code already has its turn. */
+/** The directories in which the current call runs its action. */
 const ownTurns = new AsyncLocalStorage<readonly string[]>();
 
 const contentNoteKey = "file_contents";
 /** The approximate size of a group of recorded contents, which limits memory use in large directories. */
 const groupBytes = 16 * 1024 * 1024;
 
-/** Finds the files that an action changes. For this, scans the directory before and after the action. */
+/** Finds the files that an action changes by scans of the directory before and after the action. */
 export class FileCapture {
   /** The last scan of each run. The log of the run contains the contents of all scanned files. */
   readonly #last = new WeakMap<AgentRun, Scan>();
@@ -131,10 +131,10 @@ class NotedContents {
 }
 
 /**
- * Runs the actions of this process in overlapping directories one at a time, so that each detects only its changes. A
- * nested action runs at once.
+ * Runs the actions of this process in overlapping directories one at a time, so that each action detects only its own
+ * changes. A nested action starts at once.
  *
- * @throws the reason of the signal if it aborts before the start
+ * @throws the reason of the signal if the signal aborts before the start
  */
 async function inFolderTurn<Result>(
   folder: string,

@@ -29,8 +29,8 @@ export interface GitNote {
   readonly head: GitHead;
   readonly indexHash: string;
   /**
-   * The entries that the command changed. Only the note at the end of a command has this field. It is omitted if there
-   * are too many entries or if an entry is not UTF-8.
+   * The entries that the command changed. Omitted in the note at the start of a command, for too many entries, and if
+   * the path of an entry is not UTF-8.
    */
   readonly index?: readonly IndexChange[];
 }

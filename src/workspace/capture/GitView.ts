@@ -20,11 +20,11 @@ export interface GitView {
   /** The tracked files in the directory and their parent directories, relative to the directory. */
   readonly tracked: ReadonlySet<string>;
   readonly ignoresCase: boolean;
-  /** `undefined` if git could not read it. */
+  /** HEAD and the index. `undefined` if git could not read them. */
   readonly state: GitState | undefined;
 }
 
-/** The parts that require a call of git. */
+/** The parts of a view that require a call of git. */
 interface Asked extends Pick<GitView, "tracked" | "ignoresCase" | "state"> {
   readonly stamp: string;
   readonly excludesFile: string;

@@ -16,11 +16,11 @@ interface GitRules {
   readonly isIgnored: boolean;
 }
 
-/** Limits the size of regular expressions. Linux paths are not longer. */
+/** The maximum length of a pattern, which limits the size of regular expressions. Linux paths are not longer. */
 const longestPattern = 4_096;
 /** The maximum number of patterns of a scan, because each becomes a regular expression. */
 export const mostPatterns = 10_000;
-/** How many results parsed rules may cache. If there are more, the rules are parsed again. */
+/** The maximum number of results that parsed rules cache. Rules with more results are parsed again. */
 const mostResults = 200_000;
 
 /** Parsed rules by their text. Reused in later scans, because they cache their results. */

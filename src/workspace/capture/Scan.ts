@@ -63,9 +63,9 @@ export function leftOutOf({ files, hidden }: Scan): readonly LeftOutFile[] {
 }
 
 /**
- * Returns a function that tests whether an entry existed under another path at the time of a scan, without its content
- * being stored. There are two cases. The scan saw the entry under the other path and did not store the content. Or the
- * scan missed the entry: it is older than the scan and has no other name.
+ * Returns a function that tests whether an entry existed under another path during a scan that did not store its
+ * content. Either the scan saw the entry under the other path, or the scan missed an entry that is older than the scan
+ * and has no other name.
  */
 export function unkeptIn(scan: Scan): (path: string, found: FileIdentity) => boolean {
   let seen: ReadonlyMap<number, SeenEntry> | undefined;

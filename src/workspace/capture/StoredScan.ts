@@ -36,7 +36,7 @@ const lineSchema = z.union([
 const hashesSchema = z.array(z.string());
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Stands for a stamp that was not stored. Its fields are `NaN`, so it is unequal to every stamp. */
+/** Stands for a stamp that was not stored. The fields are `NaN`, so the stamp is unequal to every stamp. */
 const unknownStamp: FileStamp = {
   size: NaN,
   mtimeMs: NaN,
@@ -57,7 +57,7 @@ export type ScanLine =
 /** Contents to store, by their SHA-256 in hex. */
 type Contents = Map<string, Uint8Array>;
 
-/** By key. `undefined` for a removed line. */
+/** The lines by key. `undefined` for a removed line. */
 type Lines = ReadonlyMap<string, string | undefined>;
 
 interface Layer {
@@ -182,7 +182,7 @@ function textOf(line: ScanLine): string {
 }
 
 /**
- * Reads the scan with the hashes of `StoredScan.add`. Its files have no stamps, so the next scan reads every file
+ * Reads the scan with the hashes of `StoredScan.add`. The files have no stamps, so the next scan reads every file
  * again.
  *
  * @returns `undefined` if a part is missing or invalid

@@ -27,7 +27,7 @@ export function changesBetween(before: Scan, after: Scan): NotedScan {
   return {
     changes,
     folders: created.map(([path]) => path),
-    // The permissions of a created directory are recorded as well.
+    // Includes the permissions of created directories.
     folderModes: [
       ...changedModes(before, after),
       ...created.map(([path, { mode }]) => ({ path, before: mode, after: mode })),

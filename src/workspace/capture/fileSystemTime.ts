@@ -5,7 +5,7 @@ import { join } from "node:path";
 /** `O_TMPFILE` of Linux: an invisible file without a name that disappears when it is closed. */
 const unnamed = process.platform === "linux" ? 0o20200000 | constants.O_RDWR : undefined;
 
-/** Returns the time that the file system would give to a new file, or 0 if unknown. It lags behind the clock. */
+/** Returns the time that the file system would give to a new file, or 0 if unknown. This time lags behind the clock. */
 export function fileSystemTime(folder: string): number {
   try {
     return timeOfUnnamed(folder) ?? timeOfTemporary(folder);

@@ -32,22 +32,25 @@ export interface ScanOptions {
   readonly onContent: (hash: string, content: Uint8Array) => void | Promise<void>;
 }
 
-/** A file that changed this shortly before the scan is read again, because a further change may keep its time. */
+/**
+ * The age, in milliseconds, from which a file counts as settled. The next scan reads a younger file again, because a
+ * further change may keep the time of the file.
+ */
 const settledAfterMs = 100;
-/** The same for file systems that store whole seconds, or every second one. */
+/** The age from which a file counts as settled on a file system that stores times in steps of one or two seconds. */
 const settledAfterSecondsMs = 2_100;
-/** Names that need no further validation. */
+/** Matches names that need no further validation. */
 const ordinaryName = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 const ordinaryDepth = 50;
-/** Names that are neither scanned nor reported. */
+/** The names that a scan skips without a report. */
 const ownNames: ReadonlySet<string> = new Set([".git", ".agent-persistence"]);
 /** The reason why an entry is skipped, as the end of a sentence that starts with the path. */
 const unreadable = "could not be read";
 const tooManyPatterns = `exceeds the limit of ${mostPatterns} patterns, so not all of its patterns count`;
 
 /**
- * Scans a directory and reads each file that changed since the scan `before`. Follows no links. Scans its files again
- * even if a rule ignores them now.
+ * Scans a directory and reads each file that changed since the scan `before`. Follows no links. Includes the files of
+ * `before` even if a rule ignores them now.
  *
  * @throws FileAccessError
  */
@@ -113,7 +116,7 @@ interface FoundEntry {
   readonly depth: number;
 }
 
-/** @returns a promise if work is left. For most entries, which are unchanged files, no work is left */
+/** @returns a promise if work is left. An unchanged file leaves no work */
 function scanEntry(
   walk: Walk,
   folder: OpenFolder,
@@ -155,7 +158,7 @@ function openRoot(path: string): OpenFolder {
   }
 }
 
-/** Returns `undefined` if the directory disappeared, was replaced, or cannot be read. The last case is recorded. */
+/** Returns `undefined` if the directory disappeared, was replaced, or cannot be read. Hides an unreadable directory. */
 function openFolder(walk: Walk, parent: OpenFolder, name: string, path: string): OpenFolder | undefined {
   try {
     return parent.child(name);
@@ -168,7 +171,7 @@ function openFolder(walk: Walk, parent: OpenFolder, name: string, path: string):
   }
 }
 
-/** Scans a file of the previous scan that is ignored now, or records that it no longer exists. */
+/** Scans a file of the previous scan that is ignored now, or notes that the file is gone. */
 async function scanIgnored(walk: Walk, root: OpenFolder, path: string): Promise<void> {
   const names = path.split("/");
   const name = names.pop() ?? "";
@@ -231,7 +234,7 @@ function stampsOf(folder: string, name: string): readonly (readonly [shown: stri
   });
 }
 
-/** Hides an ignored file and its changes. If the file is no longer ignored later, it does not count as created. */
+/** Hides an ignored file, so that the file does not count as created when it is no longer ignored. */
 function hideIgnored(walk: Walk, folder: OpenFolder, path: string, entry: Dirent): void {
   const at = `${folder.at}/${entry.name}`;
   const found = lstatOf(at);
@@ -245,9 +248,9 @@ function isIgnored(entry: HiddenEntry | undefined): boolean {
 }
 
 /**
- * Checks a file of the previous scan by its plain path, because the system resolves this path in half the time of a
- * path through a handle. If the stamps are equal, it is the same unchanged file, even if the plain path leads through a
- * link by now.
+ * Checks a file of the previous scan by its plain path, because the system resolves a plain path in half the time of a
+ * path through a handle. Equal stamps prove that the file is unchanged, even if the plain path leads through a link by
+ * now.
  */
 function isUnchanged(
   walk: Walk,
@@ -276,7 +279,7 @@ async function scanFile(walk: Walk, at: string, path: string): Promise<void> {
   if (looked) walk.files.set(path, { stamp: stampOf(found), settled, ...looked });
 }
 
-/** Returns `undefined` if the entry disappeared or cannot be reached. The latter is recorded. */
+/** Returns `undefined` if the entry disappeared or cannot be reached. Hides an entry that cannot be reached. */
 function statsOf(walk: Walk, at: string, path: string): Stats | undefined {
   try {
     return lstatSync(at, { throwIfNoEntry: false });

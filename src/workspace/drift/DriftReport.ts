@@ -2,7 +2,7 @@ import { checkSchema, strictOptions } from "../../internal/options/checkSchema.t
 import { type Hunk, meet } from "../git/hunks.ts";
 import { z } from "zod";
 
-/** The differences between a work tree and its upstream. */
+/** The differences between a work tree and its upstream branch. */
 export interface DriftReport {
   /** The current commit. Omitted in a repository without commits. */
   readonly head?: string;
@@ -102,7 +102,7 @@ export function driftResponse(report: DriftReport): DriftResponse {
   return { action: "continue", rebase: severity === "medium" ? "soon" : "at_end" };
 }
 
-/** Whether to restart the task or to merge the changes and continue. */
+/** Whether to restart the task, or to merge the changes and continue. */
 export type RestartAdvice = "restart" | "merge_and_continue";
 
 const taskSchema = strictOptions(() => ({

@@ -14,7 +14,7 @@ export interface DriftEvent {
     readonly old_head?: string;
     readonly new_head?: string;
   };
-  /** Omitted while unresolved. */
+  /** Omitted as long as the change is unresolved. */
   readonly resolution?: DriftResolution;
 }
 

@@ -14,7 +14,7 @@ import { type CommonFile, type DriftReport, driftSeverity } from "./DriftReport.
 /** Options of {@link checkDrift}. */
 export interface DriftQuestion {
   readonly files: WorkspaceFiles;
-  /** Defaults to the upstream of the current branch. If there is none, defaults to `origin/main`. */
+  /** Defaults to the upstream of the current branch, or to `origin/main` without an upstream. */
   readonly upstream?: string | undefined;
   /** The upstream head at the last check. Omitted for the first check. */
   readonly knownUpstreamHead?: string | undefined;

@@ -65,7 +65,7 @@ export interface DriftNotice {
 export interface DriftWatchConfig {
   /** The root of the work tree. */
   readonly root: string;
-  /** Defaults to the upstream of the current branch. If there is none, defaults to `origin/main`. */
+  /** Defaults to the upstream of the current branch, or to `origin/main` without an upstream. */
   readonly upstream?: string | undefined;
   /** Fetches the upstream, for example with `git fetch`. An error fails the run. Defaults to using the last fetch. */
   readonly fetch?: ((signal: AbortSignal) => PromiseLike<unknown>) | undefined;
@@ -165,7 +165,7 @@ export class DriftWatch {
 
   /**
    * Checks at the first node of a run in this process, and then once per interval. Branches that start during a check
-   * wait for its report. If the check asks or fails, each of them checks too.
+   * wait for its report. If the check asks or fails, each waiting branch checks too.
    */
   async checkWhenDue(context: AgentContext): Promise<void> {
     const { runId } = context;
@@ -229,7 +229,7 @@ export class DriftWatch {
   }
 
   async #record(context: AgentContext, { report, known, found, about, question }: FoundDrift): Promise<void> {
-    // The request stores this note. It must stay the same when the node runs again with the answer.
+    // The request stores this note, which must be the same when the node runs again with the answer.
     const resolution = question === undefined ? undefined : await ask(context, { known, found }, question);
     const value = resolution ? trackVersions(found, report, { ...about, resolution }) : found;
     // Other branches cannot read the storage of this branch, which ends with the branch.
@@ -269,8 +269,8 @@ export class DriftWatch {
   }
 
   /**
-   * Pass this as `prepareStorage` of a restart. Keeps the tracker, checks the upstream again and resolves open events
-   * as `task_restarted`.
+   * Keeps the tracker, checks the upstream again and resolves open events as `task_restarted`, as `prepareStorage` of a
+   * restart.
    *
    * @throws GitError, which refuses the restart
    */

@@ -18,9 +18,9 @@ export interface FilePlace {
 }
 
 /**
- * A directory that no relative path can leave. Each directory on the way to a file is opened from its parent without
- * following links. On Linux this uses open handles. On other systems Node cannot open relative to a handle, so each
- * name is checked instead.
+ * A directory that no relative path can leave. Opens each directory on the way to a file from its parent, without
+ * following links. Uses open handles on Linux. On other systems, Node cannot open a file relative to a handle, so each
+ * name is checked for a link.
  */
 export class ConfinedFolder {
   readonly root: string;
@@ -48,8 +48,8 @@ export class ConfinedFolder {
   }
 
   /**
-   * Runs an action with the location of a file. `made` is called with each created directory. Without it, a missing
-   * directory is an error.
+   * Runs an action with the location of a file. Creates missing directories if `made` is given, and calls `made` with
+   * each created directory.
    *
    * @throws PathNotAllowedError for a link, FileAccessError
    */
@@ -92,7 +92,7 @@ function plain(path: string): string {
   return process.platform === "linux" ? path : path.toLowerCase();
 }
 
-/** @returns `undefined` if the directory is missing and may be */
+/** @returns `undefined` if the directory is missing and `mayBeMissing` */
 function openChild(parent: OpenFolder, names: readonly string[], mayBeMissing: boolean): OpenFolder | undefined {
   const name = names.at(-1) ?? "";
   const at = `${parent.at}/${name}`;

@@ -18,7 +18,7 @@ export interface FileNote {
   readonly leftOut?: readonly LeftOutFile[];
   /** The id of a starting capture. A note with the same `ended` follows unless the capture is interrupted. */
   readonly began?: string;
-  /** The scan before the action, for `readScan`. Earlier versions did not store it. */
+  /** The scan before the action, for `readScan`. Omitted by earlier versions. */
   readonly scan?: readonly string[];
   readonly ended?: string;
   /** HEAD and the index at the start or the end of a capture, for `gitNoteOf`. Omitted without a repository. */
@@ -77,13 +77,13 @@ export interface FolderChange {
 /** A file whose content is not stored. */
 export interface LeftOutFile {
   readonly path: string;
-  /** The end of a sentence that starts with the path. */
+  /** The reason, as the end of a sentence that starts with the path. */
   readonly reason: string;
   /** An entry that existed before under another name was moved to this path, possibly over a file of the agent. */
   readonly moved?: true;
 }
 
-/** Validates a stored note. Its paths are not trusted. @throws UnreadableValueError, PathNotAllowedError */
+/** Validates a stored note and its paths. @throws UnreadableValueError, PathNotAllowedError */
 export function fileNoteOf(value: unknown): FileNote {
   const { changes, folders, folderModes, leftOut, began, scan, ended, git, interrupted } = (value ?? {}) as Readonly<
     Record<string, unknown>
@@ -142,7 +142,7 @@ function isLeftOut(value: unknown): value is LeftOutFile {
   return isText((value as LeftOutFile).path) && isText((value as LeftOutFile).reason);
 }
 
-/** Returns a mode with which all readers of the file can execute it, or nobody, as a git checkout does. */
+/** Returns a mode with which all readers of the file, or no users, can execute the file, as after a git checkout. */
 export function executableMode(mode: number, isExecutable: boolean): number {
   return isExecutable ? mode | ((mode & 0o444) >> 2) : mode & 0o666;
 }

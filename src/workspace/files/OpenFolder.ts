@@ -8,7 +8,7 @@ const newFile = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | (con
 /** Whether files can be opened relative to an open directory, so that links created later are not followed. */
 export const throughHandles = process.platform === "linux" && existsSync("/proc/self/fd");
 
-/** An open directory. On Linux its entries are reached through the handle, without following new links. */
+/** An open directory. On Linux, the handle leads to the entries, so that no new link is followed. */
 export class OpenFolder {
   /** The path through the handle. On other systems the plain path. */
   readonly at: string;
@@ -17,7 +17,7 @@ export class OpenFolder {
   private constructor(
     at: string,
     flags: number,
-    /** The path as it was when the directory was opened, possibly relative to the working directory. */
+    /** The path at the time of the opening, possibly relative to the working directory. */
     readonly plainPath: string,
   ) {
     this.#descriptor = openSync(at, flags);
@@ -39,7 +39,7 @@ export class OpenFolder {
   }
 
   async sync(): Promise<void> {
-    // Windows cannot sync a directory. Its file systems journal names.
+    // Windows cannot sync a directory, but its file systems journal names.
     if (process.platform !== "win32") await syncDescriptor(this.#descriptor);
   }
 

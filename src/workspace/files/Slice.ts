@@ -13,8 +13,8 @@ export class Slice {
   }
 
   /**
-   * Starts a new slice in the next turn. Call it while the slice is over. If others wait for the same turn, their work
-   * may end the new slice at once.
+   * Starts a new slice in the next turn of the event loop. Call this method as long as `isOver`, because other waiting
+   * work may end the new slice at once.
    */
   turn(): Promise<void> {
     return (this.#next ??= this.#startNext());

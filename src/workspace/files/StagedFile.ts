@@ -114,8 +114,8 @@ function temporaryName(place: FilePlace): string {
 }
 
 /**
- * Returns whether a live process may still write a temporary file. The name of the file contains the id of the process.
- * A later process can have the same id, so an old file counts as interrupted.
+ * Returns whether the process whose id is in the name of a temporary file may still write the file. A later process can
+ * have the same id, so an old file counts as interrupted.
  */
 function isWriting(folder: string, name: string): boolean {
   const id = Number.parseInt(name.slice(prefixLength, prefixLength + 8), 16);

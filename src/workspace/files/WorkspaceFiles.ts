@@ -83,7 +83,7 @@ export class WorkspaceFiles {
     return found;
   }
 
-  /** Looks at many entries like `look`. Opens each directory once, so the calls of `onFound` have another order. */
+  /** Looks at many entries like `look`. Opens each directory once, so `onFound` gets the entries in another order. */
   async lookAtAll(paths: Iterable<string>, onFound: OnFound): Promise<void> {
     for (const [folder, names] of byFolder(paths))
       await this.#within(folder, (place) => this.#lookIn(place, folder, names, onFound)).catch(
@@ -272,7 +272,9 @@ function makeFolder(at: string, mode: number): void {
   }
 }
 
-/** Uses a handle, so that the target of a link is never changed. The directory need not be readable. */
+/**
+ * Sets permissions through a handle, so that the target of a link never changes. The directory need not be readable.
+ */
 function setFolderMode(at: string, mode: number): void {
   if (!throughHandles) {
     if (lstatSync(at).isSymbolicLink()) throw Object.assign(new Error(`${at} is a link`), { code: "ENOTDIR" });
@@ -297,7 +299,7 @@ export function refusalIn(error: unknown): string {
   return error instanceof PathNotAllowedError ? `may not be used: ${error.reason}` : systemReason(error);
 }
 
-/** Converts the error of a directory without write permission. */
+/** Describes the error of a directory without write permission. */
 function shutBy(refused: unknown, path: string): Pick<FoundFile, "unreachable" | "shut"> {
   const { code = "" } = refused as NodeJS.ErrnoException;
   if (!["EACCES", "EPERM"].includes(code)) return { unreachable: systemReason(refused) };

@@ -26,7 +26,7 @@ export type FoundFile = (
 ) & {
   /** Why the entry cannot be read or replaced, after the path in a sentence. Omitted if accessible or unchecked. */
   readonly unreachable?: string;
-  /** The directory, if the only obstacle is that it has no write permission. */
+  /** The directory of the entry, if a missing write permission of this directory is the only obstacle. */
   readonly shut?: string;
 };
 
@@ -103,7 +103,7 @@ export function stateOf(found: FoundFile): FileState | undefined {
   return "state" in found ? found.state : undefined;
 }
 
-/** Removes the content, which frees memory. Use this if only the state of the file is needed. */
+/** Removes the content to free memory, if only the state of the file is needed. */
 export function withoutContent(found: FoundFile): FoundFile {
   return found.kind === "file" ? { ...found, content: new Uint8Array() } : found;
 }

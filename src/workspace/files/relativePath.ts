@@ -35,7 +35,7 @@ function problemOf(path: string, names: readonly string[]): string | undefined {
     : undefined;
 }
 
-/** Includes spellings that other file systems treat as `.git`. */
+/** Returns whether some file system treats a name as `.git`. */
 function isGitFolder(name: string): boolean {
   const plain = plainName(name);
   return plain === ".git" || plain === "git~1";

@@ -12,7 +12,7 @@ export interface GuardedReplacement {
   /** SHA-256 of the expected content. Empty if no file is expected. */
   readonly expectedHash: string;
   readonly content: Uint8Array;
-  /** The mode of a new file. An existing file keeps its mode. */
+  /** The mode of a new file. An existing file keeps its permissions. */
   readonly newMode: number;
   readonly maximumBytes: number;
   /** Called when the new content is durable, before the last check. An error prevents the replacement. */
@@ -25,8 +25,8 @@ export type GuardedOutcome =
   | { readonly replaced: false; readonly found: FoundFile };
 
 /**
- * Replaces a file only if it has the expected content, checked in the turn of the rename. Also removes temporary files
- * of interrupted writes.
+ * Replaces a file with the expected content. Checks the content and renames the new file in one turn of the event loop.
+ * Also removes temporary files of interrupted writes.
  *
  * @throws FileAccessError
  */
@@ -72,8 +72,8 @@ export interface ExpectedReplacement {
 }
 
 /**
- * Replaces or removes a file or link only if it has the expected state, checked in the turn of the replacement. Does
- * not sync the directory.
+ * Replaces or removes a file or link with the expected state. Checks the state and replaces the entry in one turn of
+ * the event loop. Does not sync the directory.
  *
  * @returns the unexpected entry, if any.
  * @throws FileAccessError
@@ -100,7 +100,7 @@ export async function replaceExpected(
   }
 }
 
-/** Returns the entry at a location unless it is expected and did not change since it was read. */
+/** Returns the entry at a location, or `undefined` if the entry is expected and unchanged since the look. */
 function unexpectedAt(
   place: FilePlace,
   look: Look,
@@ -113,7 +113,7 @@ function unexpectedAt(
 
 interface Look {
   readonly found: FoundFile;
-  /** Taken before the content was read. `undefined` for a missing entry. */
+  /** The stamp before the content was read. `undefined` for a missing entry. */
   readonly stamp: BigIntStats | undefined;
 }
 

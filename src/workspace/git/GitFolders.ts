@@ -20,7 +20,7 @@ export interface GitFolders {
 const nonBlocking = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 const mostBytes = 65_536;
 
-/** Files that git opens itself. Git would block if one of them were a pipe. */
+/** The files that git opens. A pipe in place of such a file would block git. */
 const filesOfGit = ["HEAD", "index", "config", "config.worktree", "info/sparse-checkout"];
 const commonFiles = ["config", "packed-refs", "shallow", "info/exclude", "objects/info/alternates"];
 

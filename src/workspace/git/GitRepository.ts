@@ -17,14 +17,14 @@ interface ObjectOptions {
   readonly keep?: boolean;
 }
 
-/** Preserves every byte: disables conversion of line endings, keywords, filters and encodings. */
+/** The attributes that disable the conversion of line endings, keywords, filters and encodings. */
 const exactAttributes = "* -text -eol -ident -filter -working-tree-encoding !diff !merge\n";
 
 /**
  * An untrusted repository, opened for one action. Commands that use objects, the index or the work tree run in a
- * temporary git directory. That directory has no hooks, filters or settings, and uses the objects of the repository. In
- * the repository itself, git only reads and sets refs, with hooks disabled. The temporary directory is removed after
- * the action.
+ * temporary git directory, which has no hooks, filters or settings, and uses the objects of the repository. In the
+ * repository itself, git only reads and sets refs, with hooks disabled. The temporary directory is removed after the
+ * action.
  */
 export class GitRepository {
   readonly #folders: GitFolders;
@@ -54,7 +54,7 @@ export class GitRepository {
       await repository.#make();
       return await action(repository);
     } finally {
-      // A process that the action started may still write here. The result of the action counts.
+      // The result of the action counts, even if a process that the action started still writes into the directory.
       await rm(own, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
     }
   }
@@ -108,12 +108,12 @@ export class GitRepository {
     await copyWithTime(this.gitPath("index"), copy);
     const names = await readdir(this.#folders.git);
     for (const name of names.filter((each) => each.startsWith("sharedindex.")))
-      // Renamed, because another command may be reading the previous copy.
+      // A rename, because another command may be reading the previous copy.
       if (await copyWithTime(this.gitPath(name), part)) await rename(part, join(this.#own, name));
     return copy;
   }
 
-  /** After this call, an abort does not end git. Call this before the first of several changes that belong together. */
+  /** Lets git finish after an abort from now on. Call this before the first of several changes that belong together. */
   startChange(): void {
     this.#signal?.throwIfAborted();
     this.#signal = undefined;
@@ -122,7 +122,7 @@ export class GitRepository {
   async detachAt(commit: string): Promise<void> {
     const file = join(this.scratch, "HEAD");
     await writeFile(file, `${checkedId(commit)}\n`);
-    // Renamed, so that concurrent commands never read an empty file.
+    // A rename, so that concurrent commands never read an empty file.
     await rename(file, join(this.#own, "HEAD"));
   }
 
@@ -314,7 +314,7 @@ const operations = new Map([
   ["MERGE_HEAD", "a merge"],
   ["CHERRY_PICK_HEAD", "a cherry-pick"],
   ["REVERT_HEAD", "a revert"],
-  // Exists between the commits of a multi-commit operation.
+  // The directory exists between the commits of an operation with several commits.
   ["sequencer", "a cherry-pick or revert"],
   ["rebase-merge", "a rebase"],
   ["rebase-apply", "a rebase"],

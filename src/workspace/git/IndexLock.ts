@@ -10,7 +10,7 @@ const mostHolderBytes = 1_000;
 
 /**
  * Git's lock of the index of a work tree. While the lock is held, other git commands cannot stage or commit. The lock
- * file names the process that holds it, so that the next lock removes the file of a killed process.
+ * file names its process, so that the next lock can remove the lock of a killed process.
  */
 export class IndexLock implements AsyncDisposable {
   readonly #repository: GitRepository;
@@ -92,7 +92,7 @@ export class IndexLock implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#held) return;
     this.#held = false;
-    // A prepared index that stays is replaced by the next one.
+    // The next prepared index replaces an index that stays here.
     await unlink(this.#prepared).catch(() => {});
     if ((await textOf(this.#file)) === this.#holder) await unlink(this.#file).catch(ignoreMissing);
   }

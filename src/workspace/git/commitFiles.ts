@@ -24,7 +24,7 @@ export interface GitCommitRequest {
   /** Files to commit as they are in the work tree, relative to its root. A missing file is removed. */
   readonly paths: readonly string[];
   readonly author: CommitAuthor;
-  /** Aborts the call before it changes the index. The call then rejects with the reason of the signal. */
+  /** Aborts the call before its first change of the index. The call then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -48,7 +48,10 @@ export async function hunksOf<Versions extends FileVersions>(
   return hunks;
 }
 
-/** Only the diff of a single file is too large, because groups are small. @throws all other errors */
+/**
+ * Ignores a diff that is too large. Only the diff of a single file can be, because groups are small. @throws all other
+ * errors
+ */
 function unlessTooLarge(error: unknown): undefined {
   if (!isTooLarge(error)) throw error;
 }

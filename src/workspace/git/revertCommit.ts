@@ -36,7 +36,7 @@ export async function revertCommit(root: string, committed: GitCommitResult): Pr
   await GitRepository.with(root, async (repository) => {
     const current = (await currentBranch(repository)) ?? "";
     const at = committed.branch ?? current;
-    // After a crash the branch may be back without a record, and the index may be as it was.
+    // After a crash, the branch may be back at the parent without a record and without a change of the index.
     const isBack = (await commitOf(repository, at || "HEAD")) === committed.parent;
     if (isBack && at !== current) return;
     await using lock = await IndexLock.take(repository);

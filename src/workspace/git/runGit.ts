@@ -22,7 +22,7 @@ export interface GitCall {
   readonly environment: Readonly<Record<string, string>>;
   readonly input?: string | Uint8Array;
   readonly signal?: AbortSignal;
-  /** The file with the user's configuration, or an empty string for the default. Defaults to none. */
+  /** The file with the user's configuration, or an empty string for the default file. Defaults to no file. */
   readonly userConfiguration?: string;
 }
 
@@ -52,7 +52,7 @@ export function runGit(call: GitCall, expected: readonly number[] = [0]): Promis
       else if (typeof exitCode === "number" && expected.includes(exitCode)) resolve({ exitCode, output });
       else reject(new GitError(command, reasonOf(error, complaint), { cause: error }));
     });
-    // Git closes its input when it exits early. The exit code reports the reason.
+    // Ignores that git closes its input when it exits early. The exit code reports the reason.
     child.stdin?.on("error", () => {});
     child.stdin?.end(call.input);
   });

@@ -77,7 +77,7 @@ function isAmongUnmatched(kinds: Uint8Array, at: number): boolean {
   if (before.without === 0) return false;
   const after = lookAround(kinds, at, 1);
   if (after.without === 0) return false;
-  // The line itself counts once in each direction, as in git.
+  // The frequent line counts once in each direction, as in git.
   const others = before.frequent + after.frequent + 2;
   return others * outweighed < others + before.without + after.without;
 }

@@ -114,7 +114,7 @@ class GroupPair {
     this.#opposite = firstGroup(other);
   }
 
-  /** Moves on to the groups after the next unchanged line. Returns false at the end. */
+  /** Moves to the groups after the next unchanged line. Returns false at the end. */
   next(): boolean {
     nextGroup(this.#other, this.#opposite);
     return nextGroup(this.#side, this.group);

@@ -59,7 +59,7 @@ export class UpstreamRecovery implements RecoveryParticipant {
     return this.#config.rebase && refusalFor(report) === undefined ? ["ignore", "rebase"] : ["ignore"];
   }
 
-  /** The action records the settled commits before the run continues. The next check reads this record. */
+  /** Records the settled commits before the run continues, for the next check. */
   async prepare(
     mismatch: EnvironmentMismatch,
     option: RecoveryOption,

@@ -54,7 +54,7 @@ export interface RebaseOptions {
   readonly root: string;
   /** Enables the rebase. Defaults to false: the rebase is refused without reading the repository. */
   readonly enabled?: boolean | undefined;
-  /** Defaults to the upstream of the current branch. If there is none, defaults to `origin/main`. */
+  /** Defaults to the upstream of the current branch, or to `origin/main` without an upstream. */
   readonly upstream?: string | undefined;
   /** The upstream head of the last check. If omitted, the rebase does not detect rewritten history. */
   readonly knownUpstreamHead?: string | undefined;
@@ -268,7 +268,7 @@ export async function rebaseInRun(
   if (!known || !result.rebased) return result;
   const value = { ...settleAll(known, "rebased"), current_head: result.head };
   context.storage.set(versionTrackerKey, value);
-  // The note is durable at once. The storage is only saved at the end of the node.
+  // The note makes the tracker durable at once. The storage is only saved at the end of the node.
   const saved = persistence(context);
   saved.note({ key: versionTrackerKey.name, value });
   await saved.durable();

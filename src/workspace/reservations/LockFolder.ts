@@ -42,7 +42,9 @@ export class LockFolder {
     }
   }
 
-  /** Writes the next generation, unless another process has. Read the state again to see which was first. */
+  /**
+   * Writes the next generation, unless another process was first. The next read returns the generation that was first.
+   */
   async write({ number }: Generation, next: LockState): Promise<void> {
     const name = this.#file(next.path, number + 1);
     const temporary = `${name}.${crypto.randomUUID()}.tmp`;
@@ -193,7 +195,7 @@ function encodeLock({ path, holders, waiting }: LockState): string {
   return `${JSON.stringify({ path, ...first, also_held_by: others, waiting: waiting.map(encodeEntry) })}\n`;
 }
 
-/** Decodes a lock file. If it is unreadable, its path counts as reserved until the default expiry. */
+/** Decodes a lock file. The path of an unreadable file counts as reserved until the default expiry. */
 function decodeLock(path: string, text: string): LockState {
   try {
     const value: unknown = JSON.parse(text);

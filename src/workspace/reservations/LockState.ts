@@ -7,7 +7,7 @@ export type FileOperation = "read" | "write";
 
 /** A request that holds a file or waits for it. */
 export interface LockEntry {
-  /** Unique to one call of `acquire`. */
+  /** An id that is unique to one call of `acquire`. */
   readonly id: string;
   readonly owner: string;
   readonly operation: FileOperation;
@@ -64,9 +64,9 @@ export function without({ path, holders, waiting }: LockState, id: string): Lock
 const mostPaths = 10_000;
 
 /**
- * Decides which entries have expired. Does not use the wall clock, because it can jump. An entry of this boot and time
- * namespace has a deadline on a monotonic clock that all processes there share. Any other entry is foreign, and has
- * expired when this process has seen it unchanged for its whole `ttlMs`.
+ * Decides which entries have expired, without the wall clock, which can jump. An entry of this boot and time namespace
+ * has a deadline on a monotonic clock that all its processes share. Any other entry is foreign, and has expired when
+ * this process has seen the entry unchanged for its whole `ttlMs`.
  */
 export class LockExpiry {
   /** When this process first saw each foreign entry of a path. */

@@ -19,7 +19,7 @@ export interface FileVersion {
   readonly path: string;
   /** SHA-256 of the content in hex (64 digits). Empty for a missing file. */
   readonly hash: string;
-  /** The modification time in ISO 8601. For information, as only contents are compared. Empty if missing. */
+  /** The modification time in ISO 8601, for information only. Empty for a missing file. */
   readonly mtime: string;
 }
 
@@ -47,8 +47,8 @@ export interface OptimisticLockOptions {
   /** The root directory of the files. */
   readonly root: string;
   /**
-   * Reserves the file from the check to the write, against other users of these reservations. Must have the same root,
-   * because they name files relative to it.
+   * Reserves the file from the check to the write, against other users of these reservations. Must have the same root
+   * as the lock.
    */
   readonly reservations: Reservations;
   /** The name that waiting owners see. Defaults to `optimistic lock`. */

@@ -25,8 +25,8 @@ export interface LockRequest {
 }
 
 /**
- * Applies one request to the locks of paths. Each operation reads the state, decides and writes. It repeats these steps
- * until a read returns the wanted state, because only a read after the write shows whether the write succeeded.
+ * Applies one request to the locks of paths. Each operation reads the state, decides and writes, until a read returns
+ * the wanted state. Only a read after a write shows whether the write succeeded.
  */
 export class PathLock {
   constructor(

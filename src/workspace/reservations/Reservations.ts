@@ -52,7 +52,7 @@ export interface AcquireOptions {
   readonly owner: string;
   /** Milliseconds until the reservation expires without a renewal, at most one year. Defaults to 300,000. */
   readonly ttlMs?: number | undefined;
-  /** Milliseconds to wait for files that others hold. `Infinity` waits without limit. Defaults to 0. */
+  /** How long to wait for files that others hold, in milliseconds. `Infinity` waits without limit. Defaults to 0. */
   readonly timeoutMs?: number | undefined;
   /** Whether to renew after each third of `ttlMs`, until the release or the end of the process. Defaults to `false`. */
   readonly keepAlive?: boolean | undefined;
@@ -102,9 +102,9 @@ export class Reservations {
   }
 
   /**
-   * Reserves files. Paths are relative to the root or absolute paths below it. Directory links are resolved, so that
-   * two names of one file exclude each other. If a file is listed twice, it is reserved once. It is reserved for
-   * writing if one of the entries is for writing. If the call rejects, no file is reserved.
+   * Reserves files. Paths are relative to the root, or absolute paths below the root. Directory links are resolved, so
+   * that two names of one file exclude each other. A file with two entries is reserved once, and for writing if one
+   * entry is for writing. If the call rejects, no file is reserved.
    *
    * @throws FileReservedError if a file does not become free in time
    * @throws ReservationLostError if a file is lost before the last one is acquired
@@ -127,13 +127,13 @@ export class Reservations {
       }
       return held.complete();
     } catch (error) {
-      // A file that cannot be released expires later. The caller needs the first error.
+      // Ignores errors of the release, because the files expire later, and the caller needs the first error.
       await held.release().catch(() => {});
       throw error;
     }
   }
 
-  /** Returns the current holders of a file. Empty if it is free. @throws InvalidInputError, PathNotAllowedError */
+  /** Returns the current holders of a file, or an empty list. @throws InvalidInputError, PathNotAllowedError */
   async holders(path: string): Promise<FileReservedError["holders"]> {
     checkSchema(pathSchema, { path }, "file to look up");
     const file = fileNamed(path, this.#root);
@@ -167,7 +167,10 @@ function holdersOf({ holders }: LockState): FileReservedError["holders"] {
   return holders.map(({ owner, operation, expiresAt }) => ({ owner, operation, expiresAt }));
 }
 
-/** The files of a request, renewed while acquiring, which can outlast `ttlMs`, and later only with `keepAlive`. */
+/**
+ * The files of a request. Renews them during `acquire`, which can take longer than `ttlMs`, and later only with
+ * `keepAlive`.
+ */
 export class HeldFiles implements Reservation {
   readonly #lock: PathLock;
   readonly #keepAlive: boolean;

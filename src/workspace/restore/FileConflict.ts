@@ -22,7 +22,7 @@ export type FileConflict =
   | {
       readonly kind: "file_unreachable";
       readonly path: string;
-      /** The end of a sentence that starts with the path. */
+      /** The reason, as the end of a sentence that starts with the path. */
       readonly reason: string;
     }
   | { readonly kind: "git_state_changed"; readonly path: string };

@@ -45,10 +45,13 @@ import {
   type PartOutcome,
 } from "./RestoreStep.ts";
 
-/** Decides how to resolve a conflict. May read the file. An error refuses the rollback, without changes. */
+/**
+ * Decides how to resolve a conflict. The handler may read the file. If the handler throws, the rollback is refused
+ * without changes.
+ */
 export type ConflictHandler = (conflict: FileConflict) => FileResolution | PromiseLike<FileResolution>;
 
-/** How often all files are read, because a file has changed meanwhile, before the rollback is refused. */
+/** How often a plan reads all files, because files keep changing, before the rollback is refused. */
 const looks = 5;
 
 interface LookedAt {
@@ -208,10 +211,10 @@ export class FileRestore {
   }
 
   /**
-   * Executes a step, with the same result if repeated.
+   * Executes a step. A repeated call has the same result.
    *
    * @returns the outcomes that deviate from the plan.
-   * @throws FileConflictError. Every file then has its former state
+   * @throws FileConflictError after all files got their former states back
    */
   async apply(step: RestoreStep, request: StepRequest): Promise<RestoreOutcome | undefined> {
     const outcome = new Map<string, PartOutcome>();

@@ -37,7 +37,7 @@ interface LookedAtGit {
 export class GitRestore {
   constructor(
     readonly root: string,
-    /** Whether to restore. Otherwise changes are only reported. */
+    /** Whether to restore changes. If false, changes are only reported. */
     readonly isEnabled: boolean,
     readonly read: () => Promise<GitState | undefined>,
   ) {}

@@ -17,7 +17,7 @@ export type RestorePart =
   | FolderPart
   | FolderModePart
   | GitRestorePart
-  /** The change cannot be reverted and is only reported. */
+  /** A change that cannot be reverted and is only reported. */
   | { readonly kind: "unknown"; readonly path: string; readonly reason: string };
 
 /** Changes a file to `after` if it still equals `before`. */

@@ -16,7 +16,7 @@ import { conflictAt } from "./FileConflict.ts";
 /** How many attempts may fail because people edit files meanwhile, before the restore is refused. */
 const attempts = 3;
 
-/** A file changed between its last check and its replacement, and was left unchanged. */
+/** Thrown if others changed a file between its last check and its replacement. The file was not replaced. */
 export class ChangedMeanwhile extends Error {
   constructor(
     readonly path: string,
@@ -32,7 +32,7 @@ type Done =
   | { readonly kind: "folder_made"; readonly path: string }
   | { readonly kind: "folder_removed" | "folder_set"; readonly path: string; readonly mode: number };
 
-/** Writes the files of a restore, and undoes its changes if it cannot continue. */
+/** Writes the files of a restore, and can undo the writes. */
 export class RestoreWriter {
   readonly #restoring: Restoring;
   readonly #done: Done[] = [];
@@ -46,7 +46,7 @@ export class RestoreWriter {
     const { files } = this.#restoring;
     const folders = parts.filter(isFolder).toSorted((a, b) => (a.path < b.path ? -1 : 1));
     for (const part of folders) if (!isPlain(part) && !isRemoved(part)) await this.#openFolder(part);
-    // An interrupted attempt may have completed some files already.
+    // Includes files without a pending change, because an interrupted attempt may have completed them.
     await files.removeUnfinished(
       parts.filter(({ kind }) => kind === "file" || kind === "kept").map(({ path }) => path),
     );
@@ -54,12 +54,12 @@ export class RestoreWriter {
     for (const { kind, path } of folders.toReversed()) if (kind === "folder") await this.#removeFolder(path);
     for (const part of folders) if (isRemoved(part)) await this.#openFolder(part);
     await this.#replaceAll(todo.filter(({ after }) => after));
-    // Synced before the permissions are restored, because they may prevent reading the directory.
+    // Syncs before the permissions are restored, because the restored permissions may prevent reading the directory.
     await this.#sync();
     for (const part of folders.toReversed()) if (!isPlain(part)) await this.#closeFolder(part);
   }
 
-  /** Undoes the writes, newest first. A file that others have changed since is left. */
+  /** Undoes the writes, newest first. Leaves files that others have changed since. */
   async undo(): Promise<void> {
     const failures: unknown[] = [];
     for (const done of this.#done.toReversed())
@@ -146,14 +146,14 @@ export class RestoreWriter {
     });
   }
 
-  /** Directories need no decisions. A directory that cannot be changed does not stop the restore and is reported. */
+  /** Reports a directory that cannot be changed, without a decision and without stopping the restore. */
   async #ofFolder(path: string, action: () => Promise<void>): Promise<void> {
     const { length } = this.#done;
     try {
       await action();
     } catch (error) {
       if (!isRefused(error)) return this.#orLeave(path, () => Promise.reject(error));
-      // The directory was not changed, so it needs no undo.
+      // The directory is unchanged and needs no undo.
       this.#done.length = length;
       this.#restoring.outcome.set(path, { change: `not restored: it ${refusalIn(error)}` });
     }
@@ -217,7 +217,7 @@ async function contentFor(state: FileState | undefined, { content }: StepRequest
  * Executes a restore: reads all files, requests decisions, then writes. If a file changes meanwhile, undoes the writes
  * and starts again.
  *
- * @throws FileConflictError. Every file then has its former state
+ * @throws FileConflictError after all files got their former states back
  */
 export async function carryOutRestore(parts: readonly RestorePart[], restoring: Restoring): Promise<void> {
   for (let changes = 0; ;) {
@@ -228,7 +228,7 @@ export async function carryOutRestore(parts: readonly RestorePart[], restoring: 
       return await writer.write(todo, parts);
     } catch (error) {
       await writer.undo();
-      // The next attempt requests a decision about the file that cannot be replaced.
+      // The next attempt requests a decision about a file that cannot be replaced.
       if (restoring.refused.size > size) continue;
       if (!(error instanceof ChangedMeanwhile)) throw error;
       if (++changes === attempts) throw refusal(error, restoring);

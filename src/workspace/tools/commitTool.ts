@@ -37,7 +37,7 @@ const inputSchema = z.object({
 
 /**
  * Creates the tool `commit`, which commits files on the current branch. If {@link Drift} is installed, the tool checks
- * for drift first. If the drift is high, the run waits before the commit. If a call is repeated after a crash, it makes
+ * for drift first. If the drift is high, the run waits before the commit. A call that is repeated after a crash makes
  * no second commit. To revert commits in a rollback, register `revertCommit` as the inverse.
  *
  * @param options.root the root of the work tree
@@ -84,7 +84,7 @@ const noteSchema = z.object({
   }),
 });
 
-/** Notes the commits of a call in the log. If the call is repeated after a crash, it returns the same commit. */
+/** Notes the commits of a call in the log, so that a call that is repeated after a crash returns the same commit. */
 function recordOf(context: AgentContext, { message, paths }: Omit<GitCommitRequest, "signal">): CommitRecord {
   const log = featureOf(() => persistence(context));
   if (!log) return { earlier: [], note: () => Promise.resolve() };

@@ -21,7 +21,7 @@ import { relativePath } from "../files/relativePath.ts";
 import { z } from "zod";
 
 const path = z.string().describe('relative to the root, such as "src/main.ts"');
-/** The effect of a tool that changes files. */
+/** The effect of every tool that changes files. */
 const changesFiles = { effect: "idempotent", dangerous: true, modifiesFiles: true } as const;
 const encoding = z.enum(["utf8", "base64"]);
 
@@ -192,7 +192,7 @@ async function changeFiles(
 /** How many attempts may fail because others save the file meanwhile, before the call fails. */
 const attempts = 5;
 
-/** Executes all changes, or none. @returns the file that others changed, or `undefined` on success */
+/** Executes all changes or no change. @returns the file that others changed, or `undefined` on success */
 async function carryOut(
   files: WorkspaceFiles,
   changes: readonly FileChange[],
