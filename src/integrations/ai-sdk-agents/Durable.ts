@@ -219,7 +219,21 @@ function durableTool(tool: object, hosted: HostedTool, run: { readonly loop: Hos
   const { execute } = tool as { readonly execute?: Execute };
   if (typeof execute !== "function") return tool;
   const own = execute.bind(tool);
-  return { ...tool, execute: isGenerator(execute) ? streaming(own, hosted, run) : settling(own, hosted, run) };
+  return withExecute(tool, isGenerator(execute) ? streaming(own, hosted, run) : settling(own, hosted, run));
+}
+
+/** Returns a copy of a tool with another `execute`. Methods of the tool's class keep the original as `this`. */
+function withExecute(tool: object, execute: Execute): object {
+  const copy: object = Object.create(Object.getPrototypeOf(tool) as object | null, {
+    ...Object.getOwnPropertyDescriptors(tool),
+    execute: { value: execute, enumerable: true, configurable: true, writable: true },
+  });
+  const get = (own: object, key: PropertyKey): unknown => {
+    if (Object.hasOwn(own, key)) return Reflect.get(own, key);
+    const value: unknown = Reflect.get(tool, key);
+    return typeof value === "function" ? value.bind(tool) : value;
+  };
+  return new Proxy(copy, { get });
 }
 
 function settling(execute: Execute, tool: HostedTool, run: { readonly loop: HostedLoop }): Execute {

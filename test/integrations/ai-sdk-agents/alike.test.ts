@@ -47,6 +47,27 @@ const repairsCalls: Define = (sdk, { model, tools }) =>
     }),
   });
 
+class Finder {
+  readonly inputSchema = order;
+  readonly #place = "Rome";
+
+  get description() {
+    return `Finds orders in ${this.#place}.`;
+  }
+  async execute({ id }: { readonly id: string }) {
+    return { id, place: this.#place };
+  }
+  toModelOutput() {
+    return { type: "text" as const, value: `It is in ${this.#place}.` };
+  }
+}
+
+const hasAToolOfAClass: Define = (sdk, { model, tools }) =>
+  new sdk.ai.ToolLoopAgent({
+    model: model(scriptedModel([[calling("find", { id: "7" })], text("Found.")], sdk)),
+    tools: tools({ find: new Finder() }),
+  });
+
 const callsInVain: Define = (sdk, { model, tools }) =>
   new sdk.ai.ToolLoopAgent({
     model: model(
@@ -175,6 +196,7 @@ const asksAnAgent: Define = (sdk, { model, tools }) => {
 describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
   it.each<[what: string, define: Define]>([
     ["that repairs calls", repairsCalls],
+    ["with a tool of a class", hasAToolOfAClass],
     ["with a failing tool and a call to an unknown tool", callsInVain],
     ["whose provider runs tools and sends sources, reasoning and files", usesToolsOfItsProvider],
     ["that changes its model in prepareStep", changesItsModel],
