@@ -119,20 +119,28 @@ interface TimedVisit extends VisitStep {
 
 /**
  * Joins the steps of one execution. A checkpoint within an execution, or at the join of branches, divides it. A move to
- * such a checkpoint continues the execution on another lane.
+ * such a checkpoint continues the execution on another lane. A move to an execution point abandons the execution.
  */
-function wholeVisits({ checkpoints, lanes }: LogProjection, steps: readonly TimedVisit[]): readonly TimedVisit[] {
+function wholeVisits(
+  { checkpoints, lanes, laneRecords }: LogProjection,
+  steps: readonly TimedVisit[],
+): readonly TimedVisit[] {
   const whole: TimedVisit[] = [];
   const begun = new Map<number, TimedVisit>();
   const continues = ({ checkpoint }: TimedVisit): boolean => {
     const { visit, joined, unresolved } = checkpoints.get(checkpoint?.version ?? -1)?.record ?? {};
     return visit !== undefined || joined !== undefined || unresolved === true;
   };
+  const isAtNewPoint = (lane: number): boolean => {
+    const { record } = laneRecords.get(lane)?.find((each) => each.record.kind === "checkpoint") ?? {};
+    return record?.kind === "checkpoint" && record.move === "execution_point";
+  };
   const beforeLane = (lane: number) => checkpoints.get(lanes.get(lane)?.record.from ?? -1)?.record.lane ?? -1;
   for (const step of steps) {
     const lane = begun.has(step.lane) ? step.lane : beforeLane(step.lane);
     const before = begun.get(lane);
-    const both = before ? joinedSteps(before, step) : step;
+    const isAbandoned = lane !== step.lane && isAtNewPoint(step.lane);
+    const both = before && !isAbandoned ? joinedSteps(before, step) : step;
     begun.delete(lane);
     if (continues(step)) begun.set(step.lane, both);
     else whole.push(both);

@@ -89,6 +89,25 @@ describe.each([memory, file])("$name: readRunTrace", ({ open }) => {
     expect(path(await readRunTrace(storage, { agentId: "a" }))).toEqual(["one", "two"]);
   });
 
+  it("leaves out an execution that moved to an execution point after a checkpoint within it, as its replay does", async () => {
+    const storage = (await open())();
+    const add = new World().adder("add", "none");
+    const built = chain("one", {
+      one: async (text, context) => {
+        await context.tools.call(add, { item: text });
+        await persistence(context).createCheckpoint();
+        if (text === "again") return text;
+        return persistence(context).setExecutionPoint({ nodeId: "one", input: "again" }) as never;
+      },
+    });
+    const agent = durableAgent(built, storage, { tools: [add] });
+    await agent.run("go");
+    const recorded = await readRunTrace(storage, { agentId: "a" });
+    expect(recorded.visits.map(({ calls }) => calls.map(({ input }) => input))).toEqual([[{ item: "again" }]]);
+    const { trace } = await replayRun(agent, { storage, agentId: "a" });
+    expect(compareRuns(recorded, trace).isSame).toBe(true);
+  });
+
   it("sorts branches by name and puts sub-agents before their call, independently of their timing", async () => {
     const traceOf = async (first: string) => {
       const storage = (await open())();
