@@ -1,6 +1,6 @@
 import type { LanguageModelV3StreamPart } from "@ai-sdk/provider";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
-import { durableAgent } from "agent-persistence/ai-sdk";
+import { durableAgent, durableRun } from "agent-persistence/ai-sdk";
 import type { ToolSet } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -86,6 +86,22 @@ describe.each(sdks)("the end of a stream of the AI SDK $version", (sdk) => {
     expect((await agent.resume()).text).toBe("It is so.");
     expect(made).toEqual([]);
   });
+
+  it.each([{ finish: [] }, { finish: failedCall.slice(-1) }])(
+    "of durableRun fails the run after an error of the model, and the next call requests a response ($finish)",
+    async ({ finish }) => {
+      const failed = [...begun, { type: "error", error: new Error("overloaded") } as const, ...finish];
+      const { model } = talker(sdk, () => streamOf(failed));
+      const storage = new InMemoryPersistenceStorageProvider();
+      const run = () =>
+        durableRun({ storage, agentId: "a" }, async ({ model: wrap }) => {
+          const asked = { model: wrap(model), prompt: "Is it so?", onError: () => undefined };
+          return sdk.ai.streamText({ ...asked, maxRetries: 0 }).text;
+        });
+      await expect(run()).rejects.toThrow("overloaded");
+      for (let time = 0; time < 2; time++) expect(await run()).toBe("It is so.");
+    },
+  );
 
   it.each(["textStream", "fullStream"] as const)("of %s arrives after the agent is released", async (name) => {
     const { agent } = talker(sdk);

@@ -135,7 +135,7 @@ function recordedStream(
     await recorded().catch(() => undefined);
   };
   const end = async (part: ProviderPart) => {
-    if (streamed.hasFailed) return parts.push(part);
+    if (streamed.hasFailed) return;
     const { generation } = streamed;
     parts.push({ type: "response-metadata", ...generation.response });
     whole(hostedResponseOf(generation));
@@ -151,8 +151,8 @@ function recordedStream(
       if (part.type === "finish") await end(part);
       else parts.push(part);
     }
-    // An incomplete response is an error, because the AI SDK would treat it as complete.
-    if (!streamed.hasEnded) {
+    // An incomplete or failed response is an error, because the AI SDK would treat it as complete.
+    if (!streamed.hasEnded || streamed.hasFailed) {
       cut(incomplete);
       await recorded();
     }
