@@ -18,12 +18,11 @@ import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { assertCheckpointFits } from "../saving/checkpointRecord.ts";
-import { changedStructure } from "../saving/strategyRecord.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
 import { giveBackEvents } from "../waiting/journalReceipt.ts";
 import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
-import { rootOf, restartLines, branchRun } from "../executionPoint/continueFromHead.ts";
+import { branchRun, currentCode, restartLines, rootOf } from "../executionPoint/continueFromHead.ts";
 import { checkedMessages, executionPointOf } from "../executionPoint/executionPoint.ts";
 import { quoted } from "../../errors/AgentPersistenceError.ts";
 import { z } from "zod";
@@ -153,7 +152,7 @@ function changeOf(
   const numberOf = (message: unknown): number | undefined =>
     history.numberOf(message) ?? history.entries.findLast((entry) => isSameValue(entry.message, message))?.number;
   const records = [
-    ...changedStructure(setup, state, lane, journal),
+    ...currentCode(setup, state, lane, journal),
     ...historyRecords(history.takeChanges(), lane, writer),
     ...storageRecords(storage, lane, writer),
   ];

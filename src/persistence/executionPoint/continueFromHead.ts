@@ -4,6 +4,7 @@ import { historyRecords } from "../../checkpoint/format/ValueWriter.ts";
 import { openLaneOf } from "../../checkpoint/lines/lineage.ts";
 import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import { beginLine } from "../../checkpoint/moment/beginLine.ts";
+import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { linesAt, type LinesAt } from "../../checkpoint/moment/linesAt.ts";
 import { type NewLines, newLines, type NewLinesOptions } from "../../checkpoint/moment/newLines.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
@@ -55,7 +56,7 @@ export async function continueFromHead(
   const next = begins ? point.input : reader.read(state.checkpoint?.record.input);
   const input = journal.writer.input(next, `the input of node "${node}"`, lane, (message) => history.numberOf(message));
   const records = historyRecords(history.takeChanges(), lane, journal.writer);
-  if (begins) records.unshift(...changedStructure(setup, state, lane, journal));
+  if (begins) records.unshift(...currentCode(setup, state, lane, journal));
   const { place } = log.index.lanes.get(head.record.lane)?.record ?? {};
   const begun = begins && { inputType: undefined, unresolved: undefined, joined: undefined };
   const checkpoint = { node, input, visit: undefined, ...begun };
@@ -63,6 +64,20 @@ export async function continueFromHead(
   journal.append([...(reopens ? [run] : []), ...beginLine(journal, start, { records, checkpoint })]);
   const paused = { status: "paused", at: journal.clock.now(), reason: point.pauseReason } as const;
   await journal.store(statusRecords(journal.statusState, paused));
+}
+
+/** Returns records of the current code and of the new names of the offered tools, because no migration follows. */
+export function currentCode(
+  setup: PersistenceSetup,
+  state: AgentState,
+  lane: number,
+  journal: Journal,
+): readonly AgentRecord[] {
+  const { settings, structure } = state;
+  const records = changedStructure(setup, state, lane, journal);
+  if (!settings) return records;
+  const tools = settings.tools.map((name) => setup.migrations.toolNow(name, structure?.version ?? 0));
+  return isSameValue(tools, settings.tools) ? records : [...records, { ...settings, lane, tools }];
 }
 
 function headFor(

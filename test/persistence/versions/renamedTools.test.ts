@@ -82,6 +82,34 @@ describe.each(logStorages)("$name: a renamed tool", (storage) => {
     },
   );
 
+  it.each(["an edit", "a set execution point"])(
+    "is offered under its new name after %s by the new code",
+    async (move) => {
+      const opened = await storage.open();
+      const world = new World();
+      const old = payTool(world, "pay");
+      const fault = new Fault();
+      const failing = { execute: async () => fault.strike() } as never;
+      await fault.stops(durableAgent(looping(0), opened(), { tools: [old], model: failing }).run("go"));
+      const now = payTool(world, "payOut");
+      const offered: string[] = [];
+      const model = {
+        execute: async ({ tools }: { readonly tools: readonly { readonly name: string }[] }) => {
+          offered.push(...tools.map(({ name }) => name));
+          return { message: { role: "assistant", content: "paid" } };
+        },
+      } as never;
+      const options = { tools: [now], model, migrations: [{ from: 0, to: 1, tools: { pay: "payOut" } }] };
+      const after = durableAgent(looping(1), opened(), options);
+      const outside = persistence(after).agent("a");
+      const [start] = await outside.getCheckpoints();
+      if (move === "an edit") await outside.editCheckpoint(start?.checkpointId ?? "", { by: "p", reason: "r" });
+      else await outside.setExecutionPoint({ nodeId: "model", input: "again" });
+      expect(await after.resume()).toMatchObject({ status: "completed", output: "paid" });
+      expect(offered).toEqual(["payOut"]);
+    },
+  );
+
   it("appears to the model under its new name while its call awaits approval", async () => {
     const opened = await storage.open();
     const world = new World();
