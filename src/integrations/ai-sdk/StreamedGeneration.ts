@@ -10,6 +10,11 @@ export function isOwnCall(part: ProviderPart): boolean {
   return part.type === "tool-call" && part["providerExecuted"] !== true;
 }
 
+/** Returns whether a provider reports that the connection ended before the response was complete. */
+export function isInterrupted(finishReason: unknown): boolean {
+  return (Object(finishReason) as { readonly unified?: unknown }).unified === "interrupted";
+}
+
 /** Assembles the parts of a stream into a response. A text or call has the position of its first part. */
 export class StreamedGeneration {
   readonly #content: ProviderPart[] = [];
@@ -25,8 +30,9 @@ export class StreamedGeneration {
     this.#response = { id: crypto.randomUUID(), timestamp: new Date(), modelId };
   }
 
+  /** Whether the response is complete. */
   get hasEnded(): boolean {
-    return this.#end !== undefined;
+    return this.#end !== undefined && !isInterrupted(this.#end.finishReason);
   }
 
   /** The response so far. Its metadata has generated values for missing fields. */

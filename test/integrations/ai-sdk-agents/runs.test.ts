@@ -100,6 +100,21 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     },
   );
 
+  it("refuses an interrupted response", async () => {
+    const scripted = scriptedModel([text("It is")], sdk);
+    const finishReason = { unified: "interrupted" as never, raw: undefined };
+    const doGenerate: typeof scripted.doGenerate = async (call) => ({
+      ...(await scripted.doGenerate(call)),
+      finishReason,
+    });
+    const agents = durableAgent(
+      { storage: new InMemoryPersistenceStorageProvider() },
+      (durable) => new sdk.ai.ToolLoopAgent({ model: durable.model({ ...scripted, doGenerate }), maxRetries: 0 }),
+    );
+    const run = agents.for("a").generate({ prompt: "x" });
+    await expect(run).rejects.toMatchObject({ code: "model_answer_incomplete" });
+  });
+
   it("records a request that the AI SDK retries as one request", async () => {
     const overloaded = new sdk.ai.APICallError({
       message: "overloaded",

@@ -23,6 +23,13 @@ const failedCall: readonly LanguageModelV3StreamPart[] = [
   { type: "finish", finishReason: { unified: "tool-calls", raw: undefined }, usage },
 ];
 
+/** The last part of a provider of the AI SDK 7 whose connection ended before the response was complete. */
+const interruptedEnd = {
+  type: "finish",
+  finishReason: { unified: "interrupted" as never, raw: undefined },
+  usage,
+} as const;
+
 /** An agent whose model answers "It is so.". @param first what the first stream is in place of that. */
 function talker(sdk: Sdk, first?: () => ReadableStream<LanguageModelV3StreamPart>, tools: ToolSet = {}) {
   const scripted = scriptedModel([text("It is so.")], sdk);
@@ -66,15 +73,18 @@ const broken = () => {
 };
 
 describe.each(sdks)("the end of a stream of the AI SDK $version", (sdk) => {
-  it("fails the run if the last part is missing, and a resume repeats the request", async () => {
-    const { agent, model } = talker(sdk, () => streamOf(begun));
-    const parts = await read((await agent.stream({ prompt: "Is it so?" })).fullStream);
-    expect(JSON.stringify(parts)).not.toContain("finish-step");
-    const resumed = await agent.resume();
-    expect(resumed.text).toBe("It is so.");
-    expect((await agent.resume()).text).toBe("It is so.");
-    expect(model.asked).toHaveLength(1);
-  });
+  it.each([{ last: [] }, { last: [interruptedEnd] }])(
+    "fails the run if the response is incomplete, and a resume repeats the request ($last)",
+    async ({ last }) => {
+      const { agent, model } = talker(sdk, () => streamOf([...begun, ...last]));
+      const parts = await read((await agent.stream({ prompt: "Is it so?" })).fullStream);
+      expect(JSON.stringify(parts)).not.toContain("finish-step");
+      const resumed = await agent.resume();
+      expect(resumed.text).toBe("It is so.");
+      expect((await agent.resume()).text).toBe("It is so.");
+      expect(model.asked).toHaveLength(1);
+    },
+  );
 
   it("reports the error of the model, even if the response requests a call and continues after the error", async () => {
     const made: string[] = [];

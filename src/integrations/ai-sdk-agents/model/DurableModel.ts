@@ -16,7 +16,7 @@ import type { GivenHostedResponse, HostedResponse, HostedLoop, HostedPlace } fro
 import { EventQueue } from "../../hosted/EventQueue.ts";
 import type { ResponsePieces, HostedPiece, HostedPieces } from "../../hosted/HostedPieces.ts";
 import { hostedResponseOf, generationOf, identified, withCallId, promptWithProviderIds } from "./providerResponse.ts";
-import { isOwnCall, StreamedGeneration } from "../../ai-sdk/StreamedGeneration.ts";
+import { isInterrupted, isOwnCall, StreamedGeneration } from "../../ai-sdk/StreamedGeneration.ts";
 
 const streamSchema = z.looseObject({ stream: objectWithMethods<ReadableStream>("getReader") });
 
@@ -49,6 +49,7 @@ export class DurableModel implements ProviderModel {
     const given = await this.#answer(async (place) => {
       const generation = await this.#model.doGenerate(this.#callIn(call, place));
       assertResponseShape(generationSchema, generation, this.modelId, this.provider);
+      if (isInterrupted(generation.finishReason)) throw this.#incomplete();
       asked = identified(generation, this.modelId);
       return hostedResponseOf(asked);
     });
@@ -75,7 +76,7 @@ export class DurableModel implements ProviderModel {
         const { stream, ...rest } = streaming;
         shown = place.pieces;
         const streamed = new StreamedGeneration(this.modelId);
-        const incomplete = new UnusableModelAnswerError("model_answer_incomplete", this.modelId, this.provider);
+        const incomplete = this.#incomplete();
         return new Promise<HostedResponse>((whole, cut) => {
           resolve({
             ...rest,
@@ -95,6 +96,10 @@ export class DurableModel implements ProviderModel {
     return this.#run.loop.answer(perform, { model: this.modelId, provider: this.provider });
   }
 
+  #incomplete(): UnusableModelAnswerError {
+    return new UnusableModelAnswerError("model_answer_incomplete", this.modelId, this.provider);
+  }
+
   #callIn(call: ProviderCall, { signal }: RequestPlace): ProviderCall {
     const { prompt, abortSignal } = call;
     return {
@@ -111,7 +116,7 @@ interface Recording {
   readonly whole: (answer: HostedResponse) => void;
   readonly cut: (error: unknown) => void;
   readonly recorded: () => Promise<void>;
-  /** The error that ends the run if the stream has no finish part. */
+  /** The error that ends the run if the response is incomplete. */
   readonly incomplete: Error;
 }
 
@@ -135,7 +140,7 @@ function recordedStream(
     await recorded().catch(() => undefined);
   };
   const end = async (part: ProviderPart) => {
-    if (streamed.hasFailed) return;
+    if (streamed.hasFailed || !streamed.hasEnded) return;
     const { generation } = streamed;
     parts.push({ type: "response-metadata", ...generation.response });
     whole(hostedResponseOf(generation));
