@@ -9,7 +9,7 @@ import { EncryptedRecordLog } from "./log/EncryptedRecordLog.ts";
 import { defaultPlainFields, type PlainField, plainFields } from "./log/sealedSummary.ts";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import { encryptedLogOf } from "./keys/KeyedLog.ts";
-import { assertAgentId } from "../internal/options/assertAgentId.ts";
+import { assertAgentId, isAgentId } from "../internal/options/assertAgentId.ts";
 
 /** Options of {@link encrypted}. */
 export interface EncryptionOptions {
@@ -120,5 +120,6 @@ export async function destroyKey(storage: PersistenceStorageProvider, agentId: s
   assertAgentId(agentId);
   const log = encryptedLogOf(storage, "destroyKey()");
   await log.destroyKey(agentId);
-  await log.destroyKey(`${inboxPrefix}${agentId}`);
+  const inboxId = `${inboxPrefix}${agentId}`;
+  if (isAgentId(inboxId)) await log.destroyKey(inboxId);
 }

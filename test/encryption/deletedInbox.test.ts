@@ -1,5 +1,12 @@
 import { cp } from "node:fs/promises";
-import { AIAgent, Persistence, persistence, type PersistenceStorageProvider, strategy } from "agent-persistence";
+import {
+  AIAgent,
+  InMemoryPersistenceStorageProvider,
+  Persistence,
+  persistence,
+  type PersistenceStorageProvider,
+  strategy,
+} from "agent-persistence";
 import { destroyKey, encrypted } from "agent-persistence/encryption";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { describe, expect, it } from "vitest";
@@ -32,6 +39,16 @@ async function fill(stored: LogPersistenceStorageProvider): Promise<readonly str
 
 const remove = (stored: LogPersistenceStorageProvider) =>
   persistence(agentOn(encrypted(stored, { keys: testKeys("first") }))).deleteAgent("a");
+
+it("destroys the key of an agent whose id is too long for an inbox", async () => {
+  const storage = encrypted(new InMemoryPersistenceStorageProvider(), { keys: testKeys("first") });
+  const agentId = "a".repeat(1024);
+  await agentOn(storage).run("one", { agentId });
+  await destroyKey(storage, agentId);
+  await expect(agentOn(storage).run("two", { agentId })).rejects.toMatchObject({ code: "key_missing" });
+  await persistence(agentOn(storage)).deleteAgent(agentId);
+  expect(await collect(storage.log.list())).toEqual([]);
+});
 
 describe("an agent with an inbox whose key was destroyed", () => {
   it.each(["in memory", "in files", "in SQLite"])("can be deleted, and its id used again %s", async (name) => {

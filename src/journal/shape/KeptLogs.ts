@@ -1,6 +1,7 @@
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { abortable } from "../../internal/abortable.ts";
+import { isAgentId } from "../../internal/options/assertAgentId.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import type { LogStorage } from "../../storage/PersistenceStorageProvider.ts";
 import { type ShapeDefinition, logIdOf, type ShapeState } from "./ShapeDefinition.ts";
@@ -257,6 +258,7 @@ const dropWaitMs = 30_000;
  */
 export async function dropUnread(log: RecordLog, agentId: string): Promise<void> {
   const { folder, archiveKeys, redacted } = log.capabilities;
+  if (!isAgentId(agentId)) return;
   const canHaveRemains = folder !== undefined || archiveKeys !== undefined || redacted;
   if (!canHaveRemains && !(await exists(log, agentId))) return;
   const open = () => log.open(agentId, { ...processOwner(), mustExist: true, drops: true });

@@ -12,6 +12,18 @@ const receiving = asking(async (input, context) => {
   return paid ?? "nothing";
 });
 
+describe.each(eventStorages)("$name: an agent whose id is too long for an inbox", (storage) => {
+  it.each(["deleteAgent", "prune"] as const)("can be removed by %s", async (way) => {
+    const agent = durableAgent(receiving, (await storage.open())());
+    const agentId = "a".repeat(1024);
+    await agent.run("skip", { agentId });
+    if (way === "deleteAgent") await persistence(agent).deleteAgent(agentId);
+    else
+      expect(await persistence(agent).prune({ agentId, policy: { completedDays: 0 } })).toMatchObject({ failed: [] });
+    expect(await persistence(agent).agent(agentId).getCheckpoints()).toEqual([]);
+  });
+});
+
 describe.each(eventStorages)("$name: an agent whose deletion a crash cut short", (storage) => {
   it.each(["deleteAgent", "prune"] as const)("by %s leaves no event to the next agent with its id", async (way) => {
     const provider = (await storage.open())();
