@@ -3,8 +3,12 @@ import { wholeRecords } from "../../checkpoint/format/leanRecords.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import { AgentBusyError, PositionConflictError } from "../../errors/storageErrors.ts";
+import { AgentPersistenceError, quoted } from "../../errors/AgentPersistenceError.ts";
+import { AgentBusyError, PositionConflictError, StorageError } from "../../errors/storageErrors.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
+import { kindOf } from "../../internal/options/optionSchemas.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import { noBlobStore } from "../BlobStore.ts";
 import {
@@ -24,7 +28,6 @@ import type {
   ReadOptions,
   RecordLog,
 } from "../RecordLog.ts";
-import { askProvider, checkpointsOf } from "./askProvider.ts";
 import type { ProviderCheckpoints } from "./providerCheckpoints.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { decodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
@@ -58,6 +61,7 @@ export class CheckpointRecordLog extends ProcessLog<CheckpointOwnedLog> implemen
     this.#opening.add(agentId);
     try {
       const stored = await this.#read(agentId);
+      this.assertOpen();
       const log = new CheckpointOwnedLog(this.#provider, stored, agentId, { ...owner }, () =>
         this.owned.delete(agentId),
       );
@@ -83,7 +87,7 @@ export class CheckpointRecordLog extends ProcessLog<CheckpointOwnedLog> implemen
 
   async #read(agentId: string): Promise<ProviderCheckpoints> {
     const { readProviderCheckpoints } = await import("./providerCheckpoints.ts");
-    return readProviderCheckpoints(this.#provider, agentId, await platformSha256());
+    return readProviderCheckpoints(await checkpointsOf(this.#provider, agentId), agentId, await platformSha256());
   }
 }
 
@@ -193,7 +197,7 @@ class CheckpointStorage implements LogStorage {
     const latest = await askProvider("getLatestCheckpoint", agentId, () => this.#provider.getLatestCheckpoint(agentId));
     if (!latest || latest.branch === undefined) return latest && freezeInPlace(decodeCheckpoint(latest));
     const { latestOnMainLine } = await import("./providerCheckpoints.ts");
-    return latestOnMainLine(this.#provider, agentId, await this.sha256());
+    return latestOnMainLine(await checkpointsOf(this.#provider, agentId), agentId, await this.sha256());
   }
 }
 
@@ -205,4 +209,29 @@ export function logStorageOf(provider: PersistenceStorageProvider): LogStorage {
   const storage = known.get(provider) ?? new CheckpointStorage(provider);
   known.set(provider, storage);
   return storage;
+}
+
+/** Returns the checkpoints of a provider. @throws UnreadableValueError if the provider does not return an array. */
+async function checkpointsOf(
+  provider: PersistenceStorageProvider,
+  agentId: string,
+): Promise<readonly AgentCheckpointData[]> {
+  const stored: unknown = await askProvider("getCheckpoints", agentId, () => provider.getCheckpoints(agentId));
+  if (Array.isArray(stored)) return stored as readonly AgentCheckpointData[];
+  throw new UnreadableValueError(
+    `getCheckpoints() of the storage must return an array of checkpoints, but returned ${kindOf(stored)}`,
+  );
+}
+
+/** Calls a method of a provider. Wraps foreign errors in a typed error that names the call. */
+async function askProvider<Result>(operation: string, agentId: string, call: () => Promise<Result>): Promise<Result> {
+  try {
+    return await call();
+  } catch (error) {
+    if (AgentPersistenceError.isInstance(error)) throw error;
+    throw new StorageError("unavailable", operation, `agent ${quoted(agentId)}`, {
+      cause: error,
+      advice: `Fix the cause, and resume the agent: ${reasonOf(error)}`,
+    });
+  }
 }

@@ -8,8 +8,6 @@ import type { Entry } from "../../checkpoint/records/Entry.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import type { PersistenceStorageProvider } from "../PersistenceStorageProvider.ts";
-import { checkpointsOf } from "./askProvider.ts";
 
 export interface ProviderCheckpoints {
   readonly entries: Entry[];
@@ -20,12 +18,11 @@ export interface ProviderCheckpoints {
   readonly dataOf: (point: CheckpointPoint) => AgentCheckpointData;
 }
 
-export async function readProviderCheckpoints(
-  provider: PersistenceStorageProvider,
+export function readProviderCheckpoints(
+  stored: readonly AgentCheckpointData[],
   agentId: string,
   sha256: Sha256,
-): Promise<ProviderCheckpoints> {
-  const stored = await checkpointsOf(provider, agentId);
+): ProviderCheckpoints {
   const index = new LogProjection();
   const writer = new ValueWriter({ sha256, inlineThresholdBytes: Infinity });
   const entries: Entry[] = [];
@@ -53,9 +50,9 @@ export async function readProviderCheckpoints(
 }
 
 /** Returns the latest checkpoint of the main line of an agent. */
-export async function latestOnMainLine(
-  ...[provider, agentId, sha256]: Parameters<typeof readProviderCheckpoints>
-): Promise<AgentCheckpointData | undefined> {
-  const { index } = await readProviderCheckpoints(provider, agentId, sha256);
+export function latestOnMainLine(
+  ...[stored, agentId, sha256]: Parameters<typeof readProviderCheckpoints>
+): AgentCheckpointData | undefined {
+  const { index } = readProviderCheckpoints(stored, agentId, sha256);
   return index.latest && checkpointData(new AgentLog(agentId, index, new Map()), index.latest);
 }

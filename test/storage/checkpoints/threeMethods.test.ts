@@ -121,3 +121,15 @@ it("a log over three methods refuses every append after a failed save", async ()
   expect(saves).toBe(0);
   await owned.release();
 });
+
+it("an agent that is opening while the storage is closed stays free", async () => {
+  const provider: PersistenceStorageProvider = {
+    getCheckpoints: async () => [],
+    saveCheckpoint: async () => {},
+    getLatestCheckpoint: async () => undefined,
+  };
+  const { log } = logStorageOf(provider);
+  const opening = log.open("a", processOwner());
+  await log.close();
+  await expect(opening).rejects.toMatchObject({ code: "storage_closed" });
+});
