@@ -1,3 +1,4 @@
+import { countFirst } from "../../internal/countFirst.ts";
 import type { PrunedGap } from "../records/Entry.ts";
 
 export interface ChainLink {
@@ -32,13 +33,8 @@ export class EntryChain {
 
   /** Returns whether a `pruned` record names this position, even if the append is still stored. */
   isPruned(position: number): boolean {
-    let [low, high] = [0, this.#pruned.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#pruned[middle]?.[0] ?? 0) <= position) low = middle + 1;
-      else high = middle;
-    }
-    return position <= (this.#pruned[low - 1]?.[1] ?? 0);
+    const begun = countFirst(this.#pruned, ([first]) => first <= position);
+    return position <= (this.#pruned[begun - 1]?.[1] ?? 0);
   }
 
   #across(from: ChainLink, position: number): ChainLink {

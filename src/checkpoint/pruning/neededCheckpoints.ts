@@ -1,3 +1,4 @@
+import { countFirst } from "../../internal/countFirst.ts";
 import type { NestedLine } from "../lines/Lines.ts";
 import { parallelStartOf, type CheckpointPoint } from "../records/lineRecords.ts";
 import { visitAt } from "../state/AgentState.ts";
@@ -62,9 +63,9 @@ class Needed {
 
   *#around(line: NestedLine): Generator<number> {
     const points = this.#byLane.get(line.place.parent) ?? [];
-    const begun = parallelStartOf(line) ?? points[countUpTo(points, line.begun) - 1]?.version;
+    const begun = parallelStartOf(line) ?? lastUpTo(points, line.begun)?.version;
     if (begun !== undefined) yield begun;
-    const closing = line.closed === undefined ? undefined : points[countUpTo(points, line.closed) - 1];
+    const closing = line.closed === undefined ? undefined : lastUpTo(points, line.closed);
     if (closing) yield closing.version;
   }
 }
@@ -75,12 +76,6 @@ function isNew<Item>(known: Set<Item>, item: Item): boolean {
   return true;
 }
 
-function countUpTo(points: readonly CheckpointPoint[], order: number): number {
-  let [low, high] = [0, points.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((points[middle]?.order ?? Infinity) <= order) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+function lastUpTo(points: readonly CheckpointPoint[], order: number): CheckpointPoint | undefined {
+  return points[countFirst(points, (point) => point.order <= order) - 1];
 }

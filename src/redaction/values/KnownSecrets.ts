@@ -1,3 +1,4 @@
+import { countFirst } from "../../internal/countFirst.ts";
 import { deleteOldest } from "../../internal/deleteOldest.ts";
 import { fromUtf8 } from "../../internal/bytes.ts";
 import { parsedJson } from "../../internal/parsedJson.ts";
@@ -100,13 +101,7 @@ class SortedTexts {
   /** Returns whether a text starts with one of these texts. Only the last text that is not greater can match. */
   hasStartOf(text: string): boolean {
     if (!this.#isSorted) this.#sort();
-    let [from, to] = [0, this.#texts.length];
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      if ((this.#texts[middle] as string) <= text) from = middle + 1;
-      else to = middle;
-    }
-    const last = this.#texts[from - 1];
+    const last = this.#texts[countFirst(this.#texts, (each) => each <= text) - 1];
     return last !== undefined && text.startsWith(last);
   }
 

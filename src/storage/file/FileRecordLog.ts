@@ -13,6 +13,7 @@ import { nodeProcessIdentity } from "../../nodejs/nodeProcessIdentity.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import type {
   AgentSummary,
+  LastAppend,
   ListOptions,
   LogCapabilities,
   LogEnd,
@@ -153,12 +154,7 @@ export class FileRecordLog implements RecordLog {
     for (const line of await openReader(this.#backend, this.#folder(agentId)).lines(options.upTo)) yield line;
   }
 
-  async receive(
-    agentId: string,
-    owner: LogOwner,
-    received: StoredAppends,
-    last: Parameters<NonNullable<RecordLog["receive"]>>[3],
-  ): Promise<OwnedLog> {
+  async receive(agentId: string, owner: LogOwner, received: StoredAppends, last: LastAppend): Promise<OwnedLog> {
     this.#owned.assertOpenable(agentId, owner);
     for await (const _ of this.read(agentId)) throw new AlreadyExistsError("agent_exists", agentId);
     return this.#owned.receive(await this.#open(agentId, owner), received, last);

@@ -3,6 +3,7 @@ import { decodeEntry, encodeEntry, hasSnapshot, verifiedLinkOf } from "../../che
 import { type Entry, type PrunedGap, prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import { PositionConflictError } from "../../errors/storageErrors.ts";
+import { countFirst } from "../../internal/countFirst.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentSummary, LogAppend, ReadOptions } from "../RecordLog.ts";
 
@@ -182,14 +183,7 @@ class EntryBytes {
   }
 
   indexAfter(position: number): number {
-    let low = 0;
-    let high = this.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.positionAt(middle) > position) high = middle;
-      else low = middle + 1;
-    }
-    return low;
+    return countFirst(this.#positionOf, (at) => at <= position);
   }
 
   /** Returns a copy without some positions, so that the original memory can be freed. */

@@ -1,6 +1,7 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { AgentBusyError, AlreadyExistsError, StorageClosedError } from "../../errors/storageErrors.ts";
 import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
+import { countFirst } from "../../internal/countFirst.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { sha256Schema } from "../../internal/options/optionSchemas.ts";
@@ -9,6 +10,7 @@ import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import type {
   AgentSummary,
+  LastAppend,
   ListOptions,
   LogAppend,
   LogCapabilities,
@@ -71,12 +73,7 @@ export class MemoryRecordLog extends ProcessLog<MemoryOwnedLog> implements Recor
     return this.#own(this.#logs.get(agentId) ?? new MemoryAgentLog(agentId, sha256), owner, generation);
   }
 
-  async receive(
-    agentId: string,
-    owner: LogOwner,
-    received: StoredAppends,
-    last: Parameters<NonNullable<RecordLog["receive"]>>[3],
-  ): Promise<OwnedLog> {
+  async receive(agentId: string, owner: LogOwner, received: StoredAppends, last: LastAppend): Promise<OwnedLog> {
     this.#assertEmpty(agentId);
     const sha256 = await this.#sha256();
     const checked = new ReceivedAppends(agentId, received.generation, sha256);
@@ -306,15 +303,4 @@ class SummaryOrder {
 
 function placeOf(place: Place, listed: readonly Listed[]): number {
   return countFirst(listed, (other) => compareSummaries(other, place) < 0);
-}
-
-/** Returns how many items pass the test. All items that pass are at the start of the list. */
-function countFirst(listed: readonly Listed[], passes: (item: Listed) => boolean): number {
-  let [low, high] = [0, listed.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (passes(listed[middle] as Listed)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

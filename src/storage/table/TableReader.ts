@@ -3,6 +3,7 @@ import { decodeEntry, hasSnapshot, verifiedLinkOf } from "../../checkpoint/forma
 import { type Entry, type PrunedGap, prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
+import { countFirst } from "../../internal/countFirst.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { ReadOptions } from "../RecordLog.ts";
 import { askTableAgain, type RetriedTable } from "./askTable.ts";
@@ -250,20 +251,11 @@ function withoutHalves(rows: readonly TableRow[], ranges: readonly TableGap[]): 
   const kept: (readonly TableRow[])[] = [];
   let at = 0;
   for (const [first, last] of ranges) {
-    const [from, to] = [indexOf(rows, first), indexOf(rows, last + 1)];
+    const from = countFirst(rows, ({ position }) => position < first);
+    const to = countFirst(rows, ({ position }) => position <= last);
     if (to - from === Math.min(last, end) - Math.max(first, start) + 1) continue;
     kept.push(rows.slice(at, from));
     at = to;
   }
   return at === 0 ? rows : [...kept, rows.slice(at)].flat();
-}
-
-function indexOf(rows: readonly TableRow[], position: number): number {
-  let [low, high] = [0, rows.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((rows[middle]?.position ?? 0) < position) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

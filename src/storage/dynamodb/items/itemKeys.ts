@@ -24,10 +24,6 @@ function partitionOf(agentId: string): string {
   return `agent ${agentId}`;
 }
 
-export function agentOf(pk: string): string {
-  return pk.slice("agent ".length);
-}
-
 export function listPartition(status: string | undefined): string {
   return status === undefined ? "list" : `list ${status}`;
 }
