@@ -10,10 +10,13 @@ export interface Box {
   readonly exact: boolean;
 }
 
-/** A point on the path through a box, and whether the paths before and after it must be the shortest. */
-interface SplitPoint {
+interface Point {
   readonly x: number;
   readonly y: number;
+}
+
+/** A point on the path through a box, and whether the paths before and after it must be the shortest. */
+interface SplitPoint extends Point {
   readonly exactBefore: boolean;
   readonly exactAfter: boolean;
 }
@@ -24,43 +27,38 @@ const longRun = 20;
 const patience = 256;
 /** A path is good if its distance exceeds its cost multiplied by this factor. */
 const worthwhile = 4;
-const unreached = 0x7fffffff;
+const unreached = -1;
 const diagonalsPerStep = 20_000;
 
-/** Finds the points at which boxes are split. */
+/** Finds the points at which boxes are split, by a search from the start and a search from the end of a box. */
 export class BoxSearch {
-  readonly #from: Int32Array;
-  readonly #to: Int32Array;
-  /** The furthest position on each diagonal, from the start and the end. `d` is stored at `d + #offset`. */
-  readonly #forward: Int32Array;
-  readonly #backward: Int32Array;
-  readonly #offset: number;
+  readonly #forward: Frontier;
+  /** Searches the reversed texts, so its points are counted from the ends of the texts. */
+  readonly #backward: Frontier;
+  readonly #lengths: readonly [from: number, to: number];
   readonly #mostCost: number;
-  #box: Box = { left: 0, right: 0, top: 0, bottom: 0, exact: false };
-  #forwardLow = 0;
-  #forwardHigh = 0;
-  #backwardLow = 0;
-  #backwardHigh = 0;
-  #foundRun = false;
 
   /** @param limit The cost at which a search gives up, at least {@link patience}. */
   constructor(from: Int32Array, to: Int32Array, limit: number) {
-    this.#from = from;
-    this.#to = to;
-    this.#offset = to.length + 1;
-    const diagonals = from.length + to.length + 3;
-    this.#forward = new Int32Array(diagonals);
-    this.#backward = new Int32Array(diagonals);
+    this.#forward = new Frontier(from, to, -1);
+    this.#backward = new Frontier(from.toReversed(), to.toReversed(), 1);
+    this.#lengths = [from.length, to.length];
     this.#mostCost = Math.max(limit, patience);
   }
 
   *split(box: Box): Steps<SplitPoint> {
-    this.#begin(box);
+    const [forward, backward] = [this.#forward, this.#backward];
+    const [width, height] = this.#lengths;
+    const { left, right, top, bottom } = box;
+    forward.begin(box);
+    backward.begin({ ...box, left: width - right, right: width - left, top: height - bottom, bottom: height - top });
+    const isOdd = ((left - top - (right - bottom)) & 1) !== 0;
     let diagonals = 0;
     for (let cost = 1; ; cost++) {
-      this.#foundRun = false;
-      const point = this.#stepForward() ?? this.#stepBackward() ?? this.#goodEnough(cost);
-      if (point !== undefined) return point;
+      const met = forward.step(backward, isOdd) ?? this.#fromEnd(backward.step(forward, !isOdd));
+      if (met) return { ...met, exactBefore: true, exactAfter: true };
+      const good = box.exact ? undefined : this.#goodEnough(cost);
+      if (good) return good;
       diagonals += 2 * cost;
       if (diagonals < diagonalsPerStep) continue;
       diagonals = 0;
@@ -68,118 +66,118 @@ export class BoxSearch {
     }
   }
 
-  #begin(box: Box): void {
-    this.#box = box;
-    this.#forwardLow = this.#forwardHigh = box.left - box.top;
-    this.#backwardLow = this.#backwardHigh = box.right - box.bottom;
-    this.#forward[this.#forwardLow + this.#offset] = box.left;
-    this.#backward[this.#backwardLow + this.#offset] = box.right;
-  }
-
-  /** Adds one diagonal on each side. At the border, removes one, because each step searches every second diagonal. */
-  #widenForward(): void {
-    const { left, right, top, bottom } = this.#box;
-    if (this.#forwardLow > left - bottom) this.#forward[--this.#forwardLow - 1 + this.#offset] = -1;
-    else this.#forwardLow++;
-    if (this.#forwardHigh < right - top) this.#forward[++this.#forwardHigh + 1 + this.#offset] = -1;
-    else this.#forwardHigh--;
-  }
-
-  #widenBackward(): void {
-    const { left, right, top, bottom } = this.#box;
-    if (this.#backwardLow > left - bottom) this.#backward[--this.#backwardLow - 1 + this.#offset] = unreached;
-    else this.#backwardLow++;
-    if (this.#backwardHigh < right - top) this.#backward[++this.#backwardHigh + 1 + this.#offset] = unreached;
-    else this.#backwardHigh--;
-  }
-
-  get #isOdd(): boolean {
-    const { left, right, top, bottom } = this.#box;
-    return ((left - top - (right - bottom)) & 1) !== 0;
-  }
-
-  /** Searches one edit further from the start. Returns the point where this search meets the search from the end. */
-  #stepForward(): SplitPoint | undefined {
-    const { right, bottom } = this.#box;
-    const [from, to, reached, offset] = [this.#from, this.#to, this.#forward, this.#offset];
-    this.#widenForward();
-    const [opposite, low] = [this.#backward, this.#forwardLow];
-    const [meetLow, meetHigh] = this.#isOdd ? [this.#backwardLow, this.#backwardHigh] : [1, 0];
-    let above = reached[this.#forwardHigh + 1 + offset]!;
-    for (let diagonal = this.#forwardHigh; diagonal >= low; diagonal -= 2) {
-      const below = reached[diagonal - 1 + offset]!;
-      const start = below >= above ? below + 1 : above;
-      above = below;
-      let x = start;
-      for (let y = start - diagonal; x < right && y < bottom && from[x] === to[y]; y++) x++;
-      if (x - start > longRun) this.#foundRun = true;
-      reached[diagonal + offset] = x;
-      if (meetLow <= diagonal && diagonal <= meetHigh && opposite[diagonal + offset]! <= x)
-        return meetingAt(x, diagonal);
-    }
-    return undefined;
-  }
-
-  /** Searches one edit further from the end. Returns the point where this search meets the search from the start. */
-  #stepBackward(): SplitPoint | undefined {
-    const { left, top } = this.#box;
-    const [from, to, reached, offset] = [this.#from, this.#to, this.#backward, this.#offset];
-    this.#widenBackward();
-    const [opposite, low] = [this.#forward, this.#backwardLow];
-    const [meetLow, meetHigh] = this.#isOdd ? [1, 0] : [this.#forwardLow, this.#forwardHigh];
-    let above = reached[this.#backwardHigh + 1 + offset]!;
-    for (let diagonal = this.#backwardHigh; diagonal >= low; diagonal -= 2) {
-      const below = reached[diagonal - 1 + offset]!;
-      const start = below < above ? below : above - 1;
-      above = below;
-      let x = start;
-      for (let y = start - diagonal; x > left && y > top && from[x - 1] === to[y - 1]; y--) x--;
-      if (start - x > longRun) this.#foundRun = true;
-      reached[diagonal + offset] = x;
-      if (meetLow <= diagonal && diagonal <= meetHigh && x <= opposite[diagonal + offset]!)
-        return meetingAt(x, diagonal);
-    }
-    return undefined;
+  /** Converts a point of the reversed texts. */
+  #fromEnd(point: Point | undefined): Point | undefined {
+    const [width, height] = this.#lengths;
+    return point && { x: width - point.x, y: height - point.y };
   }
 
   /** If the search has become too expensive, returns a point that may not be on the shortest path. */
   #goodEnough(cost: number): SplitPoint | undefined {
-    if (this.#box.exact) return undefined;
-    const promising =
-      this.#foundRun && cost > patience ? (this.#bestForward(cost) ?? this.#bestBackward(cost)) : undefined;
-    return promising ?? (cost >= this.#mostCost ? this.#furthest() : undefined);
+    const [forward, backward] = [this.#forward, this.#backward];
+    if (cost > patience && (forward.foundRun || backward.foundRun)) {
+      const ahead = forward.best(cost);
+      const good = splitAt(ahead, ahead ? undefined : this.#fromEnd(backward.best(cost)));
+      if (good) return good;
+    }
+    if (cost < this.#mostCost) return undefined;
+    const [ahead, behind] = [forward.furthest(), backward.furthest()];
+    return splitAt(behind.distance < ahead.distance ? ahead : undefined, this.#fromEnd(behind));
+  }
+}
+
+/** Splits at a point of the search from the start or else at a point of the search from the end. */
+function splitAt(ahead: Point | undefined, behind: Point | undefined): SplitPoint | undefined {
+  if (ahead) return { x: ahead.x, y: ahead.y, exactBefore: true, exactAfter: false };
+  return behind && { ...behind, exactBefore: false, exactAfter: true };
+}
+
+/** The furthest points that a search has reached from the left top corner of a box. */
+class Frontier {
+  /** Whether the last step followed a long run of equal lines. */
+  foundRun = false;
+  readonly #from: Int32Array;
+  readonly #to: Int32Array;
+  /** The furthest position on each diagonal. `d` is stored at `d + #offset`. */
+  readonly #reached: Int32Array;
+  readonly #offset: number;
+  readonly #order: 1 | -1;
+  #box: Box = { left: 0, right: 0, top: 0, bottom: 0, exact: false };
+  #low = 0;
+  #high = 0;
+
+  /** @param order 1 to visit the diagonals upwards, -1 to visit them downwards. The first of equal points counts. */
+  constructor(from: Int32Array, to: Int32Array, order: 1 | -1) {
+    this.#from = from;
+    this.#to = to;
+    this.#order = order;
+    this.#offset = to.length + 1;
+    this.#reached = new Int32Array(from.length + to.length + 3);
+  }
+
+  begin(box: Box): void {
+    this.#box = box;
+    this.#low = this.#high = box.left - box.top;
+    this.#reached[this.#low + this.#offset] = box.left;
+  }
+
+  /** Searches one edit further. If `meets`, returns the point where this search meets the search from the other end. */
+  step(other: Frontier, meets: boolean): Point | undefined {
+    this.#widen();
+    this.foundRun = false;
+    const { right, bottom } = this.#box;
+    const [from, to, reached, offset] = [this.#from, this.#to, this.#reached, this.#offset];
+    const [opposite, width, lastDiagonal] = [other.#reached, from.length, from.length - to.length];
+    const meetLow = meets ? lastDiagonal - other.#high : 1;
+    const meetHigh = meets ? lastDiagonal - other.#low : 0;
+    const step = 2 * this.#order;
+    let diagonal = this.#first;
+    for (let count = this.#count; count > 0; count--, diagonal += step) {
+      const below = reached[diagonal - 1 + offset]!;
+      const above = reached[diagonal + 1 + offset]!;
+      const start = below >= above ? below + 1 : above;
+      let x = start;
+      for (let y = start - diagonal; x < right && y < bottom && from[x] === to[y]; y++) x++;
+      if (x - start > longRun) this.foundRun = true;
+      reached[diagonal + offset] = x;
+      if (meetLow <= diagonal && diagonal <= meetHigh && opposite[lastDiagonal - diagonal + offset]! + x >= width)
+        return { x, y: x - diagonal };
+    }
+    return undefined;
+  }
+
+  /** Adds one diagonal on each side. At the border, removes one, because each step searches every second diagonal. */
+  #widen(): void {
+    const { left, right, top, bottom } = this.#box;
+    if (this.#low > left - bottom) this.#reached[--this.#low - 1 + this.#offset] = unreached;
+    else this.#low++;
+    if (this.#high < right - top) this.#reached[++this.#high + 1 + this.#offset] = unreached;
+    else this.#high--;
+  }
+
+  get #first(): number {
+    return this.#order > 0 ? this.#low : this.#high;
+  }
+
+  /** The number of diagonals that the last step visited. */
+  get #count(): number {
+    return (this.#high - this.#low) / 2 + 1;
   }
 
   /** Returns the point after a long run of equal lines furthest from the start, if it is worth its cost. */
-  #bestForward(cost: number): SplitPoint | undefined {
+  best(cost: number): Point | undefined {
     const { left, right, top, bottom } = this.#box;
-    const middle = left - top;
     let [best, bestX, bestY] = [0, 0, 0];
-    for (let diagonal = this.#forwardHigh; diagonal >= this.#forwardLow; diagonal -= 2) {
-      const x = this.#forward[diagonal + this.#offset]!;
+    let diagonal = this.#first;
+    for (let count = this.#count; count > 0; count--, diagonal += 2 * this.#order) {
+      const x = this.#reached[diagonal + this.#offset]!;
       const y = x - diagonal;
-      const distance = x - left + (y - top) - Math.abs(diagonal - middle);
+      const distance = x - left + (y - top) - Math.abs(diagonal - (left - top));
       if (distance <= worthwhile * cost || distance <= best) continue;
       if (x < left + longRun || x >= right || y < top + longRun || y >= bottom) continue;
       if (this.#hasRun(x - longRun, y - longRun)) [best, bestX, bestY] = [distance, x, y];
     }
-    return best === 0 ? undefined : { x: bestX, y: bestY, exactBefore: true, exactAfter: false };
-  }
-
-  /** Returns the point before a long run of equal lines furthest from the end, if it is worth its cost. */
-  #bestBackward(cost: number): SplitPoint | undefined {
-    const { left, right, top, bottom } = this.#box;
-    const middle = right - bottom;
-    let [best, bestX, bestY] = [0, 0, 0];
-    for (let diagonal = this.#backwardHigh; diagonal >= this.#backwardLow; diagonal -= 2) {
-      const x = this.#backward[diagonal + this.#offset]!;
-      const y = x - diagonal;
-      const distance = right - x + (bottom - y) - Math.abs(diagonal - middle);
-      if (distance <= worthwhile * cost || distance <= best) continue;
-      if (x <= left || x > right - longRun || y <= top || y > bottom - longRun) continue;
-      if (this.#hasRun(x, y)) [best, bestX, bestY] = [distance, x, y];
-    }
-    return best === 0 ? undefined : { x: bestX, y: bestY, exactBefore: false, exactAfter: true };
+    return best === 0 ? undefined : { x: bestX, y: bestY };
   }
 
   #hasRun(x: number, y: number): boolean {
@@ -187,35 +185,15 @@ export class BoxSearch {
     return true;
   }
 
-  /** Returns the furthest point of both searches when the cost reaches its limit. */
-  #furthest(): SplitPoint {
+  /** Returns the point furthest from the start within the box, with its distance. */
+  furthest(): Point & { readonly distance: number } {
     const { left, right, top, bottom } = this.#box;
-    const [ahead, aheadX] = this.#furthestForward();
-    const [behind, behindX] = this.#furthestBackward();
-    if (right + bottom - behind < ahead - (left + top))
-      return { x: aheadX, y: ahead - aheadX, exactBefore: true, exactAfter: false };
-    return { x: behindX, y: behind - behindX, exactBefore: false, exactAfter: true };
-  }
-
-  #furthestForward(): readonly [sum: number, x: number] {
     let [best, bestX] = [-1, -1];
-    for (let diagonal = this.#forwardHigh; diagonal >= this.#forwardLow; diagonal -= 2) {
-      const x = Math.min(this.#forward[diagonal + this.#offset]!, this.#box.right, this.#box.bottom + diagonal);
+    let diagonal = this.#first;
+    for (let count = this.#count; count > 0; count--, diagonal += 2 * this.#order) {
+      const x = Math.min(this.#reached[diagonal + this.#offset]!, right, bottom + diagonal);
       if (best < x + (x - diagonal)) [best, bestX] = [x + (x - diagonal), x];
     }
-    return [best, bestX];
+    return { x: bestX, y: best - bestX, distance: best - left - top };
   }
-
-  #furthestBackward(): readonly [sum: number, x: number] {
-    let [best, bestX] = [unreached, unreached];
-    for (let diagonal = this.#backwardHigh; diagonal >= this.#backwardLow; diagonal -= 2) {
-      const x = Math.max(this.#backward[diagonal + this.#offset]!, this.#box.left, this.#box.top + diagonal);
-      if (x + (x - diagonal) < best) [best, bestX] = [x + (x - diagonal), x];
-    }
-    return [best, bestX];
-  }
-}
-
-function meetingAt(x: number, diagonal: number): SplitPoint {
-  return { x, y: x - diagonal, exactBefore: true, exactAfter: true };
 }
