@@ -70,23 +70,44 @@ async function* listMarked(
   selection: Selection,
   asked: readonly string[] | undefined,
 ): AsyncGenerator<AgentSummary> {
-  const due = await dueMarks(backend, selection.dueBefore);
-  const readsAllDue = due !== undefined && due.length <= mostDueRead;
-  const marks = readsAllDue ? due : await statusMarks(backend, selection, asked);
+  const { dueBefore } = selection;
+  const due = dueBefore === undefined ? [] : await dueMarks(backend, dueBefore, mostDueRead + 1);
+  const readsAllDue = dueBefore !== undefined && due.length <= mostDueRead;
+  const sorted = readsAllDue ? [] : await statusMarks(backend, selection, asked);
   // Marks of due times have another order, and unreadable agents are detected only when they are read.
   const isSorted = !readsAllDue && asked?.some(isUnreadable) !== true;
-  const listed = due && !readsAllDue ? marksOfAgents(marks, due) : marks;
+  const marks = readsAllDue ? due : dueBefore === undefined ? sorted : marksOfDue(backend, sorted, dueBefore);
   const seen = new Set<string>();
-  for await (const group of inGroups(listed, isSorted ? firstGroup : Infinity, largestGroup))
+  for await (const group of inGroups(marks, isSorted ? firstGroup : Infinity, largestGroup))
     yield* selectSummaries(await readMarked(backend, group, seen), selection);
 }
 
-/** Returns the marks of all agents that may be due. `undefined` if agents need not be due. */
-async function dueMarks({ index }: FileBackend, dueBefore: string | undefined): Promise<PlacedMark[] | undefined> {
-  if (dueBefore === undefined) return undefined;
+/** Returns the marks of agents that may be due, up to a number of marks. */
+async function dueMarks({ index }: FileBackend, dueBefore: string, most: number): Promise<readonly PlacedMark[]> {
   const marks: PlacedMark[] = [];
-  for await (const mark of index.marks(dueFolder, dueKey(dueBefore))) marks.push({ ...mark, of: dueFolder });
+  for await (const mark of index.marks(dueFolder, dueKey(dueBefore))) {
+    marks.push({ ...mark, of: dueFolder });
+    if (marks.length === most) break;
+  }
   return marks;
+}
+
+/**
+ * Yields the marks of agents that may be due. Does not check the first marks, because the list often needs no further
+ * marks, and their agents are read in any case.
+ */
+async function* marksOfDue(
+  backend: FileBackend,
+  marks: AsyncIterable<PlacedMark> | Iterable<PlacedMark>,
+  dueBefore: string,
+): AsyncGenerator<PlacedMark> {
+  let due: ReadonlySet<string> | undefined;
+  let count = 0;
+  for await (const mark of marks) {
+    if (++count > mostDueRead)
+      due ??= new Set((await dueMarks(backend, dueBefore, Infinity)).map(({ folder }) => folder));
+    if (due?.has(mark.folder) !== false) yield mark;
+  }
 }
 
 async function statusMarks(
@@ -97,19 +118,6 @@ async function statusMarks(
   const folders = asked ? [...asked, unreadable].map(statusFolder) : await index.statusFolders();
   const marks = [...new Set(folders)].map((of) => placed(index.marks(of), of, sortKey(after)));
   return mergeSorted(marks, (a, b) => compareText(a.key, b.key));
-}
-
-/** Yields the marks of the agents that also have one of the `others`, with the higher position. */
-async function* marksOfAgents(
-  marks: AsyncIterable<PlacedMark> | Iterable<PlacedMark>,
-  others: readonly PlacedMark[],
-): AsyncGenerator<PlacedMark> {
-  const positions = new Map<string, number>();
-  for (const { folder, position } of others) positions.set(folder, Math.max(position, positions.get(folder) ?? 0));
-  for await (const mark of marks) {
-    const position = positions.get(mark.folder);
-    if (position !== undefined) yield { ...mark, position: Math.max(position, mark.position) };
-  }
 }
 
 async function* placed(
