@@ -4,7 +4,7 @@ import { inverseIdOf } from "../../checkpoint/ids/toolCallId.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { type LoggedCall, loggedCalls, read } from "../../journal/loggedCalls.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
-import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { Inverse } from "../registry/RollbackToolRegistry.ts";
 import { type ToolCallInDoubt, type ToolCallSettlement, settledOutcome } from "../../doubt/ToolCallInDoubt.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
@@ -93,23 +93,29 @@ export function settledInverse(
   return record;
 }
 
+interface Settling {
+  readonly log: RecordLog;
+  /** Returns a settlement in stored form. */
+  redacted(call: LoggedCall, settlement: ToolCallSettlement): ToolCallSettlement;
+}
+
 /**
  * Records the outcome of a call in doubt, or of an inverse that is in doubt or blocks a rollback.
  *
  * @throws ToolCallNotInDoubtError, NotSerializableError
  */
 export async function resolveManually(
-  setup: PersistenceSetup,
+  settling: Settling,
   journal: Journal,
   toolCallId: string,
   settlement: ToolCallSettlement,
 ): Promise<void> {
   const { agentId } = journal;
-  const log = await AgentLog.readRecent(setup.log, agentId, (recent) => showsDoubt(recent, toolCallId));
+  const log = await AgentLog.readRecent(settling.log, agentId, (recent) => showsDoubt(recent, toolCallId));
   const reverts = inversesToSettle(log).find(({ call }) => inverseIdOf(call, journal) === toolCallId);
   if (reverts) return journal.store([settledInverse(reverts.call, settlement, "outside")]);
   const call = findInDoubt(agentId, log, toolCallId);
-  const end = settledOutcome(setup.redacted(call, settlement), "outside", call.tool, journal.writer);
+  const end = settledOutcome(settling.redacted(call, settlement), "outside", call.tool, journal.writer);
   await journal.store([{ kind: "outcome", lane: laneFor(log, call), visit: call.visit, call: toolCallId, ...end }]);
 }
 
