@@ -281,7 +281,7 @@ function taskCommands(program: Command, lazily: Lazily): void {
 /** The function of a command. Returns the reason for the exit code, unless the command succeeded. */
 type Action = (session: Session, options: never, ...args: never[]) => Promise<ExitReason | void>;
 
-/** Wraps a lazily loaded action for the parser. */
+/** Returns the parser's callback of a command, whose action is loaded at the first call. */
 type Lazily = (load: () => Promise<Action>) => (...given: readonly unknown[]) => Promise<void>;
 
 function common(command: Command): Command {

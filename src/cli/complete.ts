@@ -9,7 +9,9 @@ import { visibleText } from "./terminal/visibleText.ts";
 
 const mostIds = 200;
 
-/** `complete -- <words>`: called by shells. Prints no errors, because the shell would hide them. */
+/**
+ * `complete -- <words>`: prints completions for a shell. Prints no errors, because shells hide errors of completions.
+ */
 export function completeFor(program: Command) {
   return async ({ io, output }: Session, _options: CommonOptions, words: readonly string[]): Promise<void> => {
     const found = await completionsFor(program, words, async (what, given, storage) => {
@@ -46,7 +48,7 @@ async function idsOf(
 interface Before {
   readonly command: Command;
   readonly given: readonly string[];
-  /** The option that expects the next value. */
+  /** The option whose value is the next word. */
   readonly option: Option | undefined;
   readonly storage: string | undefined;
 }

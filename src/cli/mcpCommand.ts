@@ -98,7 +98,7 @@ async function openRequest(requests: AsyncIterable<AgentRequest>, requestId: str
   throw new CommandFailure("notFound", `There is no open request "${requestId}".`);
 }
 
-/** The assistant must name the call that it approves, because the request may have changed to another one. */
+/** Requires the digest of an approved call, because the open request may have become a request for another call. */
 function digestOf({ kind }: AgentRequest, { digest }: z.output<typeof answerSchema>): string | undefined {
   if (kind !== "approval" || digest !== undefined) return digest;
   throw new CommandFailure("usage", "Pass the digest of the request, which explain_agent shows.");
@@ -193,7 +193,7 @@ async function withDamage(view: AgentInspector, id: string, document: object): P
   return damage.length === 0 ? document : { ...document, damage };
 }
 
-/** Returns the callback of a tool. Its result is a document as JSON, or the code and message of an error. */
+/** Returns the callback of a tool, which returns a document as JSON, or the code and message of an error. */
 function answering<Input>(documentOf: (input: Input) => Promise<object>): (input: Input) => Promise<CallToolResult> {
   return async (input) => {
     try {

@@ -69,7 +69,7 @@ function removeStored(pipeline: FeaturePipeline, writers: StreamWriters): void {
     writers.of(run)?.discard({ requestId, nodeId: context.nodeId, ...pathOf(run) });
   });
   pipeline.onNodeCompleted(({ run, context }) => {
-    // Requests of other branches are still open.
+    // The requests of the other branches of a parallel node are open.
     const writer = run.parent ? undefined : writers.of(run);
     const requestIds = writer?.openRequests ?? [];
     if (!writer || requestIds.length === 0) return;

@@ -11,7 +11,7 @@ import { CommandFailure } from "../terminal/CommandFailure.ts";
 type CheckLog = (agentId: string, first: Pick<Entry, "records">) => void;
 
 /**
- * Finds a log of any kind by its id or the start of its id. `kind` is its name in messages.
+ * Finds a log of any kind by its id or the start of its id. Messages call the log `kind`.
  *
  * @throws CommandFailure unless exactly one matches, and the error of `check`
  */
@@ -43,7 +43,7 @@ async function firstOf(log: RecordLog, agentId: string): Promise<Pick<Entry, "re
     for await (const entry of log.read(agentId)) return entry;
     return undefined;
   } catch (error) {
-    // A damaged log exists.
+    // A log that cannot be read exists.
     if (AgentPersistenceError.isInstance(error)) return "damaged";
     throw error;
   }
@@ -54,7 +54,7 @@ async function* idsIn(log: RecordLog): AsyncGenerator<string> {
 }
 
 /**
- * Finds an agent by its id or the start of its id. `kind` is its name in messages.
+ * Finds an agent by its id or the start of its id. Messages call the agent `kind`.
  *
  * @throws CommandFailure unless exactly one matches, WrongShapeError for a log of another kind
  */
@@ -75,7 +75,7 @@ export function nameStorage(storage: PersistenceStorageProvider, name: string): 
   names.set(storage, name);
 }
 
-/** Returns ` in <name>` for messages. Empty for a storage that an agent's code opened. */
+/** Returns ` in <name>` for messages, or no text for a storage that the code of an agent opened. */
 function inStorage(storage: PersistenceStorageProvider): string {
   const name = names.get(storage);
   return name === undefined ? "" : ` in ${name}`;
@@ -85,7 +85,7 @@ function inStorage(storage: PersistenceStorageProvider): string {
 const mostNamed = 5;
 
 /**
- * Resolves an id or a unique prefix, which may end with `…` as in tables. `kind` and `where` are for messages.
+ * Resolves an id or a unique prefix, which may end with `…` as in tables. Messages contain `kind` and `where`.
  *
  * @throws CommandFailure unless exactly one matches
  */

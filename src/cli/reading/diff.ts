@@ -9,7 +9,7 @@ import { jsonText } from "../terminal/visibleText.ts";
 
 /** The maximum length of texts that are compared. */
 const longest = 50_000;
-/** The maximum number of different lines. The time for a comparison grows with its square. */
+/** The maximum number of different lines. The time of a comparison grows with the square of this number. */
 const mostLines = 3_000;
 
 export async function diff(

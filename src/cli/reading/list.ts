@@ -16,7 +16,7 @@ export interface ListCommandOptions extends CommonOptions {
   readonly after?: string | undefined;
 }
 
-/** The maximum number of characters of the reason. `show` prints all of it. */
+/** The maximum number of characters of a reason. The command `show` prints the whole reason. */
 const mostWhy = 120;
 const head = ["AGENT", "STATUS", "UPDATED", "CHECKPOINTS", "TASK", "WHY"];
 

@@ -34,7 +34,7 @@ export async function log(session: Session, options: LogCommandOptions, given: s
   return "stopped";
 }
 
-/** Rejects record kinds that agent logs cannot contain. Other logs have other kinds. */
+/** Rejects record kinds that no log of an agent contains. Accepts all kinds for a log without an agent. */
 async function assertKinds(view: AgentInspector, agentId: string, kinds: readonly string[] = []): Promise<void> {
   const wrong = kinds.find((kind) => !recordKinds().includes(kind));
   if (wrong === undefined || (await view.agent(agentId))?.shape !== "agent") return;

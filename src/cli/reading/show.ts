@@ -57,7 +57,7 @@ async function showAgent(session: Session, agent: AgentView): Promise<void> {
   await showParts(session, agent);
 }
 
-/** Names the API that reads a log which does not belong to an agent. */
+/** Shows a log without an agent, and names the API that reads the log. */
 async function showShape({ output }: Session, { agentId, shape }: AgentView): Promise<void> {
   await output.line(painted("dim", "id".padEnd(12)), painted("bold", agentId));
   await output.line(painted("dim", "shape".padEnd(12)), shapeNames[shape] ?? shape);
@@ -115,7 +115,7 @@ function dueIn({ status, requests }: AgentView, output: Output): string | undefi
   return dueText(output, ends.toSorted()[0]);
 }
 
-/** A run that ended, or that may not continue here, has no next node. */
+/** Returns the next node, or only the checkpoint for a run that has ended or may not continue in this storage. */
 function headFact({ status, openRollback }: AgentView, { node, checkpointId }: CheckpointView): Fact {
   const id = painted("cyan", checkpointId);
   const isOver = status === "completed" || status === "cancelled" || awayText(status) !== undefined;

@@ -81,13 +81,13 @@ function stateText(state: FileStateView | undefined): string {
   return state.kind === "file" ? bytesText(state.bytes) : `link to ${state.target}`;
 }
 
-/** Returns the text for a wait whose time is over. `undefined` before that time. */
+/** Returns the text for a wait whose time is over. `undefined` for a wait whose time is not over. */
 export function dueText(output: Output, dueAt: string | undefined): string | undefined {
   if (dueAt === undefined || Date.parse(dueAt) > output.io.now()) return undefined;
   return `due ${output.ago(dueAt)}: resume it`;
 }
 
-/** Returns what continues an agent that may not run here. `undefined` for other statuses. */
+/** Returns how to continue an agent that may not run in this storage. `undefined` for other statuses. */
 export function awayText(status: string): string | undefined {
   return awayTexts[status];
 }

@@ -124,7 +124,7 @@ function drawn(columns: readonly (string | undefined)[], own: number): string {
     .trimEnd();
 }
 
-/** Draws lines that fork from a column or join it. `ends` are the outermost and the other characters. */
+/** Draws lines between one column and others. `last` is the character of the outermost column, `inner` of the rest. */
 function forked(
   columns: readonly (string | undefined)[],
   own: number,

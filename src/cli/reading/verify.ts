@@ -85,7 +85,7 @@ interface Verified {
   readonly seals: ((agentId: string) => Promise<readonly Problem[]>) | undefined;
 }
 
-/** Reads the log of a listed agent, which must contain `head`, and every large value that it references. */
+/** Reads the log of a listed agent and all large values of the log. The log must contain `head`. */
 async function verifyAgent(
   { log, view, seals }: Verified,
   { agentId, problem }: Pick<ListedAgent, "agentId" | "problem">,
@@ -171,7 +171,7 @@ async function missingCheckpoint(view: AgentInspector, head: SeenCheckpoint): Pr
   const [found] = checkpoints;
   if (found === undefined) return older(head, "the log ends before this checkpoint");
   const { version, generation, checkpointId: id, at } = found;
-  // A pruned checkpoint is missing as well. Later checkpoints then have its generation or a later one.
+  // Pruning may have removed the known checkpoint. Later checkpoints have the same generation or a later one.
   const isOther = version === head.version ? generation !== head.generation : generation < (head.generation ?? 0);
   if (head.generation !== undefined && isOther) return older(head, `the log has ${id} at this position`);
   if (version === head.version && head.at !== undefined && Date.parse(at) > Date.parse(head.at))

@@ -20,7 +20,7 @@ export interface WritingOptions extends CommonOptions {
   readonly yes?: boolean | undefined;
 }
 
-/** One call of a command with its output and opened storages. */
+/** One call of a command, with the output and the opened storages of the call. */
 export class Session implements AsyncDisposable {
   readonly io: CommandIo;
   readonly output: Output;
@@ -75,7 +75,7 @@ export class Session implements AsyncDisposable {
     return (await this.open(purpose)).storage;
   }
 
-  /** Whether to print the change before it happens. Programs that passed `--yes` do not need this output. */
+  /** Whether to print a change before the change happens. Programs that pass `--yes` do not need this output. */
   get saysChange(): boolean {
     return !this.output.json || (!this.#options.yes && this.io.canAsk);
   }

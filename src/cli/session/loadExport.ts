@@ -52,8 +52,8 @@ async function load(path: string): Promise<Readonly<Record<string, unknown>>> {
 }
 
 /**
- * Names the user's module in an error that code of the module threw. Errors of this library stay unchanged, because
- * they contain advice.
+ * Names the user's module in an error that code of the module threw. Errors of this library contain advice, so they
+ * stay unchanged.
  */
 function notLoaded(place: string, error: unknown): unknown {
   if (AgentPersistenceError.isInstance(error)) return error;

@@ -30,7 +30,8 @@ async function assertFolderOf(file: string): Promise<void> {
 }
 
 /**
- * Writes a new file for its owner only. It appears when its data is durable, unless `signal` aborts before.
+ * Writes a new file, which only its owner can read. The file appears when its data is durable. If `signal` aborts
+ * before, no file appears.
  *
  * @throws an Error such as `EEXIST`
  */
@@ -50,13 +51,13 @@ export async function writeNew(file: string, pieces: Pieces, signal?: AbortSigna
 type Pieces = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
 
 /**
- * Writes a file for its owner only. An existing file is replaced when all data is written.
+ * Writes a file, which only its owner can read. Replaces an existing file when all data is written.
  *
  * @throws CommandFailure if its directory is missing
  */
 export async function writeOver(file: string, pieces: AsyncIterable<string>): Promise<void> {
   const found = await stat(file).catch(() => undefined);
-  // A pipe or a terminal is written directly, because it cannot be replaced.
+  // A pipe or a terminal cannot be replaced, so the data is written directly.
   if (found && !found.isFile()) return pipeline(pieces, createWriteStream(file));
   await assertFolderOf(file);
   await writeWhole(file, pieces, (scratch) => rename(scratch, file));

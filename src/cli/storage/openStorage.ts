@@ -125,7 +125,7 @@ interface PostgresDriver {
   readonly default: { readonly Pool: new (options: object) => Pool };
 }
 
-/** Opens a Postgres database with `pg` of the user's project. Creates its tables only for `make`. */
+/** Opens a Postgres database with `pg` of the user's project. Creates missing tables only for the purpose `make`. */
 async function openPostgres(
   { connection, schema }: Extract<StorageAddress, { kind: "postgres" }>,
   { cwd, purpose }: OpenOptions,

@@ -43,7 +43,7 @@ function pathOf(text: string, rest: string): string {
     const path = decodeURIComponent(rest.slice(2));
     if (isAbsolute(path)) return path;
   } catch {
-    // Reported below.
+    // The error below names the text.
   }
   throw invalid(text, "expected an absolute path behind //, with % only as in URLs. Write a relative path without //");
 }
@@ -53,7 +53,7 @@ function postgresAddress(text: string): StorageAddress {
     throw invalid("postgres:…", "expected a connection string such as postgres://user@host/db");
   const url = new URL(text);
   const schema = url.searchParams.get("schema");
-  // Removed, because the driver would send it to the server as a setting.
+  // The driver would send the schema to the server as a setting.
   url.searchParams.delete("schema");
   return { kind: "postgres", connection: url.href, ...(schema !== null && { schema }) };
 }
@@ -75,7 +75,11 @@ function withoutPassword(text: string): string {
   return text.replace(/^(.*?:(?:\/\/)?)?.*@/s, "$1…@").replaceAll(/(password=)[^&]*/gi, "$1…");
 }
 
-/** Returns the given address, that of the environment, or the nearest `.agent-persistence`. @throws CommandFailure */
+/**
+ * Returns the given address, the address of the environment, or the nearest `.agent-persistence`.
+ *
+ * @throws CommandFailure
+ */
 export async function findAddress(given: string | undefined, { env, cwd }: CommandIo): Promise<StorageAddress> {
   const text = given ?? (env[variable] || undefined);
   if (text !== undefined) return storageAddress(text, cwd);

@@ -73,7 +73,7 @@ async function hasSeal(log: RecordLog, agentId: string): Promise<boolean | undef
   }
 }
 
-/** A storage that is missing or damaged is reported by the command. */
+/** Ignores an error of the library, because the command itself reports a missing or damaged storage. */
 function unlessReported(error: unknown): undefined {
   if (!AgentPersistenceError.isInstance(error)) throw error;
 }
@@ -135,7 +135,7 @@ async function readKeys(path: string): Promise<readonly KeyObject[]> {
   throw new CommandFailure("usage", `${path} has no public key in PEM format, such as -----BEGIN PUBLIC KEY-----.`);
 }
 
-/** Ed25519 and Ed448 hash by themselves. */
+/** Returns the digest of a signature, or null for Ed25519 and Ed448, which include a digest. */
 function digestOf({ asymmetricKeyType }: KeyObject): string | null {
   return asymmetricKeyType?.startsWith("ed") ? null : "sha256";
 }

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 
 export interface TextSink {
-  /** Resolves when more can be written. @throws ClosedOutputError if the reader of standard output has closed it */
+  /** Resolves when more can be written. @throws ClosedOutputError if the reader has closed standard output */
   write(text: string): Promise<void>;
   readonly isTerminal: boolean;
   /** The width of the terminal in characters. `undefined` without a terminal. */
@@ -19,7 +19,9 @@ export interface CommandIo {
   readonly cwd: string;
   now(): number;
   readonly version: string;
-  /** Returns a signal that aborts when the user stops the command, which then does not exit the process. */
+  /**
+   * Returns a signal that aborts when the user stops the command. After this call, a stop does not exit the process.
+   */
   stopSignal(): AbortSignal;
   readonly isStopped: boolean;
   /** Asks a yes-or-no question. Requires `canAsk`. */

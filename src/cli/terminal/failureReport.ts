@@ -54,7 +54,7 @@ const reasons: ReadonlyMap<string, ExitReason> = new Map(
   Object.entries(codes).flatMap(([reason, each]) => each.map((code) => [code, reason as ExitReason] as const)),
 );
 
-/** Error messages name functions. These are the commands that do the same. */
+/** The commands for the functions that error messages name, by error code. */
 const hints: Readonly<Record<string, string>> = {
   agent_copied: "On the command line: resume <agent> --take-over",
   agent_moved: "On the command line: move finish <agent> <receipt>, or move cancel <agent>",

@@ -5,7 +5,7 @@ export interface Painted {
   readonly paint: Paint;
 }
 
-/** A part of a line. The text may come from a log. Control characters are escaped when it is written. */
+/** A part of a line. The text may come from a log. The output escapes control characters. */
 export type Part = string | Painted;
 
 export function painted(paint: Paint, text: string): Painted {

@@ -37,12 +37,12 @@ const timeUnits = [
   ["min.", 60_000],
   ["sec.", 1_000],
 ] as const;
-/** Times that are older than this are shown as dates. */
+/** The maximum distance from now of a time that is not shown as a date, in milliseconds. */
 const recentMs = 30 * 86_400_000;
 
 /**
- * Formats a time such as "5 min. ago", or as a date if it is far away. `Intl.RelativeTimeFormat` takes longer to create
- * than most commands run.
+ * Formats a time such as "5 min. ago", or a distant time as a date. The creation of an `Intl.RelativeTimeFormat` takes
+ * longer than most commands run.
  */
 export function relativeTime(time: string, now: number): string {
   const at = Date.parse(time);

@@ -5,7 +5,7 @@ const gap = 2;
 const narrowest = 8;
 const shortestTitle = 3;
 const longest = 2_000;
-/** The maximum width of a column but the last without a terminal, because one long id would widen every row. */
+/** Without a terminal, the maximum width of each column but the last. One long id would widen every row. */
 const widestInFile = 60;
 
 /** A piece of a cell with harmless text and its style. */
@@ -64,7 +64,7 @@ function cutTo(cell: Cell, width: number): Cell {
 /** Returns the longest prefix of a text within the width. */
 export function beginning(text: string, width: number): string {
   let { index } = truncatedWidth(text, { limit: width });
-  // The library may leave half of a surrogate pair, and counts some emoji late.
+  // The library may leave half of a surrogate pair, and returns too long texts for some emoji.
   while (index > 0 && (textWidth(text.slice(0, index)) > width || /\p{Surrogate}$/u.test(text.slice(0, index))))
     index--;
   return text.slice(0, index);

@@ -35,13 +35,13 @@ export async function resume(session: Session, options: ResumeCommandOptions, gi
   await show(session, agentId, result);
 }
 
-/** Returns the head and the counts of an agent, which change when it continues. */
+/** Returns the head and the counts of an agent as text, which changes when the agent continues. */
 async function stepsOf(storage: PersistenceStorageProvider, agentId: string): Promise<string> {
   const { head, counts } = (await inspect(storage).agent(agentId)) ?? {};
   return JSON.stringify([head?.checkpointId, counts]);
 }
 
-/** The code of the agent may throw an error that would otherwise mean that nothing has changed. */
+/** Returns an error with the exit code `failed` for an error of the code of the agent, after data has changed. */
 function failureOfRun(error: unknown): unknown {
   if (failureReport(error, { isForPrograms: true, isStopped: false }).reason !== "usage") return error;
   return new CommandFailure("failed", (error as Error).message, { cause: error });

@@ -41,21 +41,21 @@ export async function salvage(
   return report.appends === 0 ? "damaged" : undefined;
 }
 
-/** Returns the id of the log with the data key of an agent. `undefined` if this storage has none. */
+/** Returns the id of the log with the data key of an agent. `undefined` if the storage has no such log. */
 async function keyLogOf(log: FileRecordLog, agentId: string): Promise<string | undefined> {
   for await (const { agentId: id, status } of log.list({ status: "data_key" }))
     if (status === "data_key" && (agentIdOf(id) === agentId || (await isKeyOfLongId(log, id, agentId)))) return id;
   return undefined;
 }
 
-/** Reads the summary, because the log is damaged. */
+/** Returns whether the summary of an agent names an encryption. The log itself is damaged. */
 async function isEncrypted(log: FileRecordLog, agentId: string): Promise<boolean> {
   for await (const { agentId: id, data } of log.list())
     if (id === agentId) return typeof (data as { readonly encrypted?: unknown }).encrypted === "string";
   return false;
 }
 
-/** Reads the log of a key only if its id has a hash, because the log of another agent's key may be damaged. */
+/** Reads only logs of keys whose ids have a hash, because the log of another agent's key may be damaged. */
 async function isKeyOfLongId(log: FileRecordLog, id: string, agentId: string): Promise<boolean> {
   if (agentIdOf(id) !== id) return false;
   for await (const { records } of log.read(id))

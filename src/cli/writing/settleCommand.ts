@@ -75,7 +75,7 @@ function meaningOfInverse(settlement: ToolCallSettlement): string {
   return typeof settlement === "object" && "output" in settlement ? "its call is reverted" : "the effect stays";
 }
 
-/** Returns the inverses that `settleToolCall` accepts although they are not in doubt. */
+/** Returns the inverses of an open rollback that are not in doubt and that `settleToolCall` accepts. */
 async function openInverses(agentId: string, rollback: RollbackView | undefined): Promise<readonly OpenInverse[]> {
   const sha256 = await platformSha256();
   const open = rollback?.calls.filter(({ state }) => state !== "reverted" && state !== "in_doubt") ?? [];

@@ -36,7 +36,7 @@ export interface ReplayRunsOptions {
   readonly replay?: Omit<ReplayRunOptions, "storage" | "agentId" | "runId" | "signal"> | undefined;
 }
 
-/** Replays that start when you iterate over them. If you leave the loop, they stop. */
+/** Replays that start when you iterate over the results. If you leave the loop, the replays stop. */
 export interface ReplayedRuns extends AsyncIterable<ReplayedRun> {
   /** The sums of the replays so far. */
   readonly report: ReplayReport;
@@ -51,8 +51,8 @@ const optionsSchema = strictOptions(() => ({
 }));
 
 /**
- * Replays many stored runs with one agent, some at the same time, and sums the results. Runs are yielded in the order in
- * which their replays end. A run that cannot be replayed is yielded with its error.
+ * Replays many stored runs with one agent, some at the same time, and sums the results. Yields each run when its replay
+ * ends. Yields a run that cannot be replayed with an error.
  *
  * @throws InvalidInputError if an argument is invalid.
  * @throws StorageNotListableError while iterating, without `runs`, if the storage cannot list agents.
@@ -209,7 +209,7 @@ function tokensOf(result: ReplayedRun["result"]): number {
   }, 0);
 }
 
-/** A run of a selection with its replay. Has either `result` or `error`. */
+/** A run of a selection, with either the `result` of the replay or an `error`. */
 export interface ReplayedRun {
   readonly agentId: string;
   /** Omitted if the newest run was replayed. */

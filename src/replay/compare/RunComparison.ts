@@ -17,7 +17,7 @@ export interface RunComparison {
   readonly error?: ChangedPart<NonNullable<RunTrace["error"]>>;
   /** The node executions of both runs, aligned. */
   readonly steps: readonly ComparedStep[];
-  /** The index of the first step that is not `same`. Omitted if all steps are. */
+  /** The index of the first step that is not `same`. Omitted if all steps are `same`. */
   readonly firstDivergence?: number;
   /** The numbers of calls. */
   readonly calls: Readonly<Record<ComparedStep["change"], number>>;
@@ -69,7 +69,7 @@ export interface ComparedStep {
   readonly after?: StepSummary;
   /** The output, if it differs. */
   readonly output?: ChangedPart;
-  /** The calls that differ. Each call of an added or removed step is here. */
+  /** The calls that differ, including all calls of an added or removed step. */
   readonly calls: readonly ComparedCall[];
   /** The messages that differ, with the responses that are not in the history. */
   readonly messages: readonly ItemChange[];
@@ -90,7 +90,7 @@ export interface StepSummary {
   /** The index in `RunTrace.visits`. */
   readonly index: number;
   readonly durationMs?: number;
-  /** Omitted if the provider did not report it. */
+  /** The number of tokens. Omitted if the provider did not report tokens. */
   readonly totalTokens?: number;
 }
 

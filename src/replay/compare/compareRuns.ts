@@ -80,7 +80,7 @@ function runSummary({ agentId, runId, status, visits, durationMs }: RunTrace, pr
   });
 }
 
-/** Adds two usages, each count by itself. */
+/** Adds the counts of two usages. */
 function addUsages(one: UsageView, other: UsageView = {}): UsageView {
   const { cachedInputTokens: cached } = one;
   const { cachedInputTokens: more } = other;

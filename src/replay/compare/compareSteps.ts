@@ -15,7 +15,7 @@ import { diffArrays } from "diff";
 interface IndexedVisit {
   readonly index: number;
   readonly visit: TraceVisit;
-  /** Everything that counts in a comparison. */
+  /** The compared parts of the visit as text. */
   readonly content: string;
 }
 
@@ -54,7 +54,7 @@ function messagesOf({ messages, requests }: typeof nothing): readonly unknown[] 
   return [...added, ...requests.flatMap(({ response }) => (known.has(JSON.stringify(response)) ? [] : [response]))];
 }
 
-/** Returns how many messages were removed. Their numbers differ between runs of the same code. */
+/** Returns the count of removed messages, because the numbers of messages differ between runs of the same code. */
 function removedOf({ messages }: typeof nothing): number {
   return messages.removed.reduce((sum, [first, last]) => sum + last - first + 1, 0);
 }
@@ -188,10 +188,10 @@ function withoutIds(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, item]) => [key, isPart && key === "input" ? item : withoutIds(item)]));
 }
 
-/** Items of two lists that belong together. If only one list has the item, the other side is `undefined`. */
+/** An item of each list that belong together. `undefined` in place of an item that a list does not have. */
 type AlignedPair<Item> = readonly [before: Item | undefined, after: Item | undefined];
 
-/** The maximum number of items that differ in an alignment, because its time grows with the square of their number. */
+/** The maximum number of different items in an alignment. The time grows with the square of this number. */
 const mostEdits = 1_000;
 
 /**
@@ -264,7 +264,9 @@ function addDifferences(found: ValueDifference[], path: ValueDifference["path"],
   for (const key of keys) addDifferences(found, [...path, key], itemAt(before, key), itemAt(after, key));
 }
 
-/** Returns the keys of two lists or of two objects. `undefined` for other values, which have no parts in common. */
+/**
+ * Returns the keys of two lists or of two objects. `undefined` for other pairs of values, which have no common parts.
+ */
 function commonKeys(before: unknown, after: unknown): readonly (string | number)[] | undefined {
   if (Array.isArray(before) && Array.isArray(after))
     return Array.from({ length: Math.max(before.length, after.length) }, (_item, index) => index);

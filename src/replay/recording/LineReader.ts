@@ -46,7 +46,7 @@ interface OpenPart {
 
 /** Reads the records of one line, from its start to a point. */
 export class LineReader {
-  /** The messages of the previous run. `undefined` if the line started without them. */
+  /** The messages of the previous run. `undefined` if the line started without these messages. */
   keptHistory: readonly Message[] | undefined;
   readonly #log: AgentLog;
   readonly #parts: OpenPart[] = [];
@@ -104,7 +104,7 @@ export class LineReader {
     if (record.kind === "checkpoint") this.#addCheckpoint(record, order, lane);
   }
 
-  /** Starts a part at a checkpoint that a node made for another node, if a later process continued from it. */
+  /** Starts a part at a checkpoint that a node made for another node, if a later process continued from there. */
   #resume(lane: OpenPart): void {
     const last = this.#last;
     const made = this.#parts.at(-1)?.checkpoints.at(-1);
@@ -115,7 +115,7 @@ export class LineReader {
     this.#parts.push({ ...lane, start: { ...start, visit: [version, 0] }, checkpoints: [] });
   }
 
-  /** Starts a part at the last checkpoint, because a resume has continued from there with other settings. */
+  /** Starts a part at the last checkpoint, from which a resume has continued with other settings. */
   #changeSettings({ model, parameters, tools }: SettingsRecord, order: number, lane: OpenPart): void {
     const read =
       parameters === undefined ? {} : { parameters: this.#read(parameters, lane.line.lane, order) as object };
@@ -178,7 +178,10 @@ export class LineReader {
     return this.#log.readValue(lineValue(this.#log.index, lane, slot, order));
   }
 
-  /** A branch that was open when a resume changed the settings has started with the settings before. */
+  /**
+   * Returns the nested lines of a lane. A branch that was open at a change of settings has started with the old
+   * settings.
+   */
   #nestedIn({ lane, upTo }: LaneSpan, changes: readonly number[]): readonly RecordedNested[] {
     const { lines } = this.#log.index;
     return lines.childrenOf(lane).flatMap(({ place, lanes, begun }): RecordedNested[] => {

@@ -55,7 +55,7 @@ export class LineResults {
     }
   }
 
-  /** A second response to the same request replaces all results of the first attempt. */
+  /** Adds a response. A second response to a request replaces all results of the first attempt. */
   #addAnswer(record: AnswerRecord, order: number): void {
     const key = answerKey(record.visit, record.ordinal, record.within);
     if (this.#answers.has(key)) {
@@ -66,7 +66,7 @@ export class LineResults {
     this.#answers.set(key, { ...record, order });
   }
 
-  /** Ends the requests that had expired when their node continued. A run that continues records no reply. */
+  /** Ends the requests that had expired when their node continued, because the run recorded no reply. */
   #expire(at: number, order: number): void {
     for (const record of this.#open.values()) {
       const { lane, request, expiresAt = Infinity, waitingFor } = record;

@@ -21,7 +21,7 @@ export interface Recording {
   readonly line: LineRecording;
 }
 
-/** The end of the recording. A run without an end was in progress, waiting or paused, or its process crashed. */
+/** The last recorded status of a run, with the output or the error of a finished run. */
 export interface RecordedEnd {
   readonly status: string;
   readonly output?: unknown;
@@ -98,7 +98,9 @@ export interface RecordedChange {
 /** A change of the history, and the trim after it. */
 export type RecordedTrim = RecordedChange & Required<Pick<RecordedChange, "trimmed">>;
 
-/** A checkpoint of the recorded run. `added` and `history` are the changes since its last trim. */
+/**
+ * A checkpoint of the recorded run. `added` and `history` are the changes since the last trim before the checkpoint.
+ */
 export interface RecordedCheckpoint extends Pick<RecordedChange, "added" | "history"> {
   readonly checkpointId: string;
   readonly version: number;

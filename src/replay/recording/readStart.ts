@@ -27,7 +27,7 @@ export interface LinePosition {
   readonly ended?: BranchResult;
 }
 
-/** Returns the positions of open lines with a checkpoint. The others start from their beginning. */
+/** Returns the positions of open lines with a checkpoint. Lines without a checkpoint start from their beginning. */
 export function readStart(log: AgentLog, lines: readonly LineAt[]): readonly LinePosition[] {
   return lines.flatMap((line) => positionOf(log, line) ?? []);
 }

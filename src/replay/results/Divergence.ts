@@ -25,7 +25,7 @@ export interface Divergence {
   readonly branch?: string;
   /** The tool names on the path to the sub-agent of the node. Empty for the agent of the run. */
   readonly agentPath: readonly string[];
-  /** The recorded value. `undefined` if nothing is recorded here. */
+  /** The recorded value. `undefined` if the recording has no value at this point. */
   readonly expected?: unknown;
   /** The value of the replayed run. `undefined` if the replayed run does not have this value. */
   readonly actual?: unknown;
@@ -38,9 +38,9 @@ export interface Divergence {
 /** A message that differs at an index of the history. */
 export interface MessageDifference {
   readonly index: number;
-  /** `undefined` if the recorded history has no message here. */
+  /** The recorded message. `undefined` if the recorded history is shorter. */
   readonly expected?: Message;
-  /** `undefined` if the replayed history has no message here. */
+  /** The message of the replayed run. `undefined` if the replayed history is shorter. */
   readonly actual?: Message;
 }
 
@@ -80,9 +80,9 @@ export class ReplayStop extends Error {
   }
 }
 
-/** The maximum length of compared texts. Longer texts are shown one after the other. */
+/** The maximum length of compared texts. Two longer texts are shown one after the other. */
 const longest = 20_000;
-/** The maximum number of different lines. The time for a comparison grows with its square. */
+/** The maximum number of different lines. The time of a comparison grows with the square of this number. */
 const mostLines = 1_000;
 
 /** Describes the first difference of a replay in some lines, with the changed lines of the values or messages. */

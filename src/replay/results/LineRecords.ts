@@ -15,7 +15,7 @@ export interface InputPlace {
   readonly isApproval: boolean;
 }
 
-/** The results of a line by their places, and which of them the replayed run has requested. */
+/** The results of a line by place, and the results that the replayed run has requested. */
 export class LineRecords {
   readonly #responses = new Map<string, RecordedResponse>();
   readonly #calls = new Map<string, RecordedToolCall>();

@@ -5,7 +5,7 @@ import { sameValue } from "./Divergence.ts";
 
 type History = RunState["history"];
 
-/** Compares the history of a replayed line with its recording, and trims it like the recorded run did. */
+/** Compares the history of a replayed line with the recording, and repeats the recorded trims. */
 export class ReplayedHistory {
   /** The recorded history at the last compared change. */
   expected: Message[] = [];
@@ -15,7 +15,7 @@ export class ReplayedHistory {
   #length = 0;
   /** The checkpoint whose changes are compared next. */
   #at = 0;
-  /** The number of its trims that are made. */
+  /** The number of repeated trims. */
   #trims = 0;
 
   begin(messages: readonly Message[]): void {
@@ -49,7 +49,7 @@ export class ReplayedHistory {
     this.#length = history.length;
   }
 
-  /** Makes the trims that the recorded run made in this state. `upcoming` counts up to the next checkpoint to compare. */
+  /** Repeats the recorded trims for the current history. `upcoming` is the index after the next compared checkpoint. */
   takeTrims(history: History, checkpoints: readonly RecordedCheckpoint[], upcoming: number): void {
     if (this.differs) return;
     const open = this.#changes(checkpoints, upcoming);

@@ -17,7 +17,7 @@ export interface ResultPlace {
   readonly agentPath: readonly string[];
 }
 
-/** The recorded results of a run by content, each returned once, first those of the node that requested them. */
+/** The recorded results of a run by content. Returns each result once, and first the results of the same node. */
 export class ResultPool {
   readonly #responses: Placed<RecordedResponse>[];
   readonly #calls = new Map<string, Placed<RecordedToolCall>[]>();
@@ -36,7 +36,7 @@ export class ResultPool {
     }
   }
 
-  /** Returns the response to an equal request of the node. If there is none, returns the next response of the node. */
+  /** Returns the response to an equal request of the node, or else the next response of the node. */
   response(place: ResultPlace, asked: AskedDigest): RecordedResponse | undefined {
     const isEqual = (each: RecordedResponse) => each.asked !== undefined && asked.matches(each.asked);
     const [inBranch, ofNode] = nearest(place);
@@ -99,7 +99,7 @@ function nearest({ nodeId, branch, agentPath }: ResultPlace): readonly [inBranch
   return [(result) => result.path?.branch === branch && ofNode(result), ofNode];
 }
 
-/** Takes the first result that passes a test. An earlier test comes first. */
+/** Takes the first result that passes the first test, or else the next test. */
 function take<Item>(items: Item[], tests: readonly ((item: Item) => boolean)[]): Item | undefined {
   for (const test of tests) {
     const at = items.findIndex(test);

@@ -50,8 +50,7 @@ export type CallSimulator = (call: UnrecordedCall) => unknown;
 export interface Candidate {
   /**
    * The id or name of the checkpoint at which the replay starts, on any line. Every other open line starts at its
-   * newest earlier checkpoint. For each line, results from before its start do not count. Defaults to the start of the
-   * run.
+   * newest earlier checkpoint. Results from before the start of a line do not count. Defaults to the start of the run.
    */
   readonly from?: string | undefined;
   /** `"recorded"` returns recorded responses by node. `"live"` calls the model. Defaults to `"recorded"`. */
@@ -104,7 +103,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
   readonly #digests = new WeakMap<AgentRun, RequestDigest>();
   readonly #positionOf = new WeakMap<RunStart, LinePosition>();
   readonly #used = new Set<LinePosition>();
-  /** The ids of calls that started without an approval. Their recorded outcomes are returned without an execution. */
+  /** The ids of calls that started without an approval. For these calls, the replay returns recorded outcomes. */
   readonly #reserved = new Map<string, RecordedToolCall>();
 
   constructor(
@@ -210,7 +209,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
     return this.#end(context, { what: "input", actual: { prompt: request.prompt } });
   }
 
-  /** Whether a call may start. If a person has not approved the call, it may start only if it does not execute. */
+  /** Whether a call may start. A call without an approval may start only if the replay does not execute the call. */
   async #mayStart({ call, judge }: NonNullable<InputRequestEvent["approval"]>): Promise<boolean> {
     const { tools, onUnrecordedCall } = this.#candidate;
     if (typeof tools === "function") return true;

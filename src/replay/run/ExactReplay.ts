@@ -60,7 +60,7 @@ export class ExactReplay implements PersistenceAnswers {
     return error === this.#stop;
   }
 
-  /** Returns the start of a line, so that the run of the line is recognized later. */
+  /** Returns the start of a line, by which {@link of} finds the line of a run. */
   starting(line: LineReplay, fresh: RunStart): RunStart {
     const start = line.startFrom(fresh);
     this.#byStart.set(start, line);
@@ -84,7 +84,7 @@ export class ExactReplay implements PersistenceAnswers {
     return known;
   }
 
-  /** Waits at the end of the recording of a line. Resolves if the recorded run was moved from here. */
+  /** Waits at the end of the recording of a line. Resolves if the recorded run was moved from this place. */
   async hold(line: ReplayedLine): Promise<void> {
     if (this.signal.aborted) throw this.#stop;
     const held = line.hold();
@@ -92,7 +92,7 @@ export class ExactReplay implements PersistenceAnswers {
     await held;
   }
 
-  /** Like {@link hold}, in a node that does not continue. */
+  /** Waits like {@link hold}, in a node that the recorded run left. */
   async leave(context: AgentContext): Promise<never> {
     const { nodeId } = context;
     this.isInNode = true;
@@ -151,7 +151,7 @@ export class ExactReplay implements PersistenceAnswers {
     const run = runOf(context);
     const line = this.of(run);
     if (line.isTail) return this.hold(line);
-    // The recorded node continued, so its rollback was refused.
+    // The recorded node continued, so the rollback was refused.
     if (typeof actual === "string") throw new CheckpointNotFoundError(context.agentId, actual, []);
     this.diverge(run, context.nodeId, { what: "path", actual });
   }
@@ -189,7 +189,7 @@ export class ExactReplay implements PersistenceAnswers {
     run.state.history.mark();
     run.state.storage.mark();
     const ends = line.records.endsOf(visitIn(visitOf(context)));
-    // One result needs no order.
+    // Only several results need an order.
     if (ends.length > 1) for (const { key } of ends) endsOf(context).add(key);
   }
 
@@ -203,7 +203,7 @@ export class ExactReplay implements PersistenceAnswers {
     this.abandoned.add(run);
   }
 
-  /** The failure of a node ends the recording of a failed run, or of a run that was interrupted here. */
+  /** Accepts the failure of a node if the recording ends in this node. */
   #fail({ run, nodeId, context, error, unresolved }: PipelineEvents["nodeFailed"]): void {
     if (this.signal.aborted || this.divergence) return;
     const line = this.of(run);
@@ -270,7 +270,7 @@ export class ExactReplay implements PersistenceAnswers {
   #completeLine(run: AgentRun, output: unknown): void {
     const line = this.of(run);
     const missed = line.missedAt(Infinity);
-    // A line that was moved to its end several times passes only the first of these checkpoints.
+    // A line that was moved to its end several times has passed only the first checkpoint at the end.
     const isHere = missed?.nodeId === "finish" && missed.iteration === run.state.iteration;
     if (missed && !isHere)
       this.#leavesPath(run, line.current?.nodeId ?? "start", missed, { nodeId: "finish", input: output });
@@ -279,7 +279,7 @@ export class ExactReplay implements PersistenceAnswers {
 
   #endLine(run: AgentRun): void {
     this.of(run).end();
-    // The other lines can all be held.
+    // After the end of this line, all other lines can be held.
     void this.#lines.watch();
   }
 

@@ -76,7 +76,7 @@ export class LinesAtRest {
     this.#onRest = onRest;
   }
 
-  /** Reports that a line has done something. */
+  /** Notes an activity of a line. */
   tick(): void {
     this.#ticks++;
   }
@@ -179,7 +179,7 @@ export class LineReplay extends ReplayedLine {
     if (!start) throw new TypeError("Only the first part of a line has no start.");
     const { state, loaded } = stateOfParts(run.state, this.recorded.parts.slice(from, this.#part + 1));
     this.#loaded = loaded;
-    // The start of the part before can have been a join or an unresolved node.
+    // The previous part can have started at a join or at an unresolved node.
     const { joined: _joined, unresolved: _unresolved, ...fresh } = run.start as RunStart;
     return {
       ...this.startFrom(fresh),
@@ -276,7 +276,7 @@ export class LineReplay extends ReplayedLine {
     return this.#branchesAt(run).flatMap(({ branch }) => branch ?? []);
   }
 
-  /** Returns the recorded branches of a parallel node. They start at the checkpoint of the node's visit. */
+  /** Returns the recorded branches of a parallel node, which start at the checkpoint of the node's visit. */
   #branchesAt({ visitBase, visitOrdinal }: AgentRun): readonly RecordedNested[] {
     const { start, nested } = this.part;
     const isStart = start && isSameVisit(start.visit, [visitBase, visitOrdinal]);
@@ -318,7 +318,7 @@ interface PartState {
   readonly loaded: readonly Message[] | undefined;
 }
 
-/** Each part starts with changes of the state. Returns the state of the line after these changes of the next parts. */
+/** Returns the state of a line after the changes with which the next parts start. */
 function stateOfParts({ history, seed }: AgentRun["state"], parts: readonly RecordedPart[]): PartState {
   let recorded: RecordedState | undefined;
   let settings: RecordedSettings | undefined;

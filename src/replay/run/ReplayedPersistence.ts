@@ -12,9 +12,11 @@ type Saves = (
   isBeginning: boolean,
 ) => Promise<Pick<AgentCheckpointData, "checkpointId" | "version"> | undefined>;
 
-/** The results that a node gets from `persistence(context)` in a replay. Nothing is stored. */
+/** The results that a node gets from `persistence(context)` in a replay, which stores no data. */
 export interface PersistenceAnswers {
-  /** Resolves if the recorded run has moved here. `actual` is the checkpoint of a rollback, or an execution point. */
+  /**
+   * Resolves if the recorded run moved at this place. `actual` is the checkpoint of a rollback, or an execution point.
+   */
   readonly move: Moves;
   /** Returns the recorded checkpoint. `isBeginning` is true if the node is repeated from its start. */
   readonly save: Saves;
@@ -88,7 +90,7 @@ export class ReplayedPersistence implements RunPersistence {
   }
 }
 
-/** Returns a checkpoint of the replayed run. It is not stored. */
+/** Returns a checkpoint of the replayed run, which is not stored. */
 function checkpointHere(
   context: AgentContext,
   own: Partial<Pick<AgentCheckpointData, "checkpointId" | "version">>,

@@ -62,7 +62,7 @@ export class TraceCollector {
   readonly #open = new Map<AgentRun, OpenVisit>();
   /** The last ended visit of each run. */
   readonly #ended = new Map<AgentRun, OpenVisit>();
-  /** The visits in branches of a parallel node. They wait here until the visit of the parallel node itself starts. */
+  /** The visits in branches of a parallel node, until the visit of the parallel node starts. */
   readonly #waiting = new Map<AgentRun, OpenVisit[]>();
 
   readonly #recordedOf: (event: InputRequestEvent) => RecordedInput | undefined;
@@ -166,7 +166,7 @@ export class TraceCollector {
     const failures = this.#open.get(runOf(context))?.failures;
     const within = withinOf(context);
     const { code, ...failure } = errorOf(error);
-    // A replay gives this code to recorded failures without a code.
+    // A replay gives the code `model_request_failed` to recorded failures without a code.
     const found = code === undefined || code === "model_request_failed" ? failure : { ...failure, code };
     failures?.set(within, [...(failures.get(within) ?? []), found]);
   }
@@ -323,7 +323,7 @@ function viewedValue(value: unknown): unknown {
   return plainValue(shownValue(value, Infinity));
 }
 
-/** Adds the trace to a result. The trace is made when it is first read, because most tests do not need it. */
+/** Adds the trace to a result. The first read makes the trace, because most tests do not read a trace. */
 export function withTrace<Result extends object>(
   result: Result,
   make: () => RunTrace,

@@ -17,7 +17,7 @@ export interface ReplayedParts {
   readonly change: (definition: AgentDefinition) => Partial<AgentDefinition>;
 }
 
-/** The definitions of an agent and its sub-agents for one replay. Features of these agents are not called. */
+/** The definitions of an agent and its sub-agents for one replay, without the features of these agents. */
 export class ReplayDefinitions {
   readonly #parts: ReplayedParts;
   readonly #known = new Map<AgentDefinition, AgentDefinition>();

@@ -36,7 +36,7 @@ export interface ReplayResult {
   readonly output?: unknown;
   /** The thrown error of a counterfactual run that failed. `trace.error` is plain JSON. */
   readonly error?: unknown;
-  /** The replayed run as plain JSON, for `compareRuns`. It has no times and no checkpoints. */
+  /** The replayed run as plain JSON, for `compareRuns`, without times and checkpoints. */
   readonly trace: RunTrace;
 }
 

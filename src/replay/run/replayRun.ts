@@ -32,7 +32,7 @@ import { TraceCollector } from "./TraceCollector.ts";
 
 /** Options of {@link replayRun}. */
 export interface ReplayRunOptions extends Candidate {
-  /** The storage with the recorded run. It is only read. */
+  /** The storage with the recorded run, which the replay only reads. */
   readonly storage: PersistenceStorageProvider;
   readonly agentId: string;
   /** Defaults to the run of the checkpoint `from`, or to the newest run of the agent. */
@@ -106,7 +106,7 @@ async function readCandidateStart(
 
 /**
  * Returns the results of all lines of a run after a point, even of abandoned lines. An open line repeats the visit at
- * which it starts. So results of this visit and of later visits count, even from before the point.
+ * its start, so the results of this visit count, even results from before the point.
  */
 function resultsAfter(
   log: AgentLog,

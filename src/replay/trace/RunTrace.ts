@@ -70,14 +70,14 @@ export interface TraceVisit {
 export interface TraceMessage {
   readonly number: number;
   readonly message: unknown;
-  /** The number of the message after an inserted one. Omitted for a message at the end. */
+  /** The number of the message before which this message was inserted. Omitted for a message at the end. */
   readonly before?: number;
 }
 
 /** A model request with its response. */
 export interface TraceModelRequest extends Omit<AnswerView, "position" | "message"> {
   /**
-   * The number of messages of this visit in the request. The request also contained the history from before the visit.
+   * The number of messages of this visit in the request. The request also contained the earlier history.
    */
   readonly newMessages: number;
   /** The message of the model. */

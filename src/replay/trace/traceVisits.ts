@@ -73,8 +73,8 @@ function traceVisit(step: TimedVisit): TraceVisit {
 }
 
 /**
- * Counts the messages of each request. A response is a message of the history, unless the node discarded it. Its
- * request contained the earlier messages.
+ * Counts the messages of each request, which are the messages before the response. A response that the node discarded
+ * is not in the history.
  */
 function modelRequests(answers: readonly AnswerView[], added: readonly TraceMessage[]): readonly TraceModelRequest[] {
   const texts = added.map(({ message }) => JSON.stringify(message));
@@ -118,8 +118,9 @@ interface TimedVisit extends VisitStep {
 }
 
 /**
- * Joins the steps of one execution. A checkpoint within an execution, or at the join of branches, divides it. A move to
- * such a checkpoint continues the execution on another lane. A move to an execution point abandons the execution.
+ * Joins the steps of one execution, which checkpoints within the execution or at the join of branches divide. A
+ * rollback to such a checkpoint continues the execution on another lane. A move to an execution point abandons the
+ * execution.
  */
 function wholeVisits(
   { checkpoints, lanes, laneRecords }: LogProjection,

@@ -57,7 +57,7 @@ export class StoredResponses {
     this.#agentId = agentId;
   }
 
-  /** Whether a run is in progress, or a crash has interrupted it, or a task is queued. */
+  /** Whether a run is in progress or interrupted by a crash, or a task is queued. */
   get isInProgress(): boolean {
     return ["in_progress", "queued"].includes(this.#status.current?.status ?? "");
   }
@@ -78,8 +78,8 @@ export class StoredResponses {
   }
 
   /**
-   * Whether the log has the response to a request. When reading started at a snapshot, the requests of earlier visits
-   * count as well, because only their late chunks can be in a store.
+   * Whether the log has the response to a request. If reading started at a snapshot, the result is also true for
+   * requests of earlier visits, of which a store has at most late chunks.
    */
   isAnswered(requestId: string): boolean {
     if (this.#answered.has(requestId)) return true;
@@ -90,8 +90,8 @@ export class StoredResponses {
   }
 
   /**
-   * Reads the appends since the last call, first from position `after`, by default the start of the newest run, or from
-   * the newest snapshot if the client needs nothing before it.
+   * Reads the appends since the last call. The first call reads from position `after`, which defaults to the start of
+   * the newest run, or from the newest snapshot if the client needs no earlier append.
    *
    * @returns whether the log has new appends
    * @throws CorruptLogError, UnreadableValueError
@@ -178,7 +178,7 @@ export class StoredResponses {
 /** Returns whether an append moves the agent to a checkpoint before a snapshot, so that its requests are repeated. */
 function returnsBefore(snapshot: SnapshotRecord, { records }: Entry): boolean {
   const { version } = snapshot.checkpoint;
-  // The other records in the append of the snapshot are part of it.
+  // A snapshot includes the other records of its append.
   if (records.includes(snapshot)) return false;
   return (records as readonly AgentRecord[]).some(
     (record) => record.kind === "lane" && (originOf(record) ?? version) < version,

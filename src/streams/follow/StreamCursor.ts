@@ -53,7 +53,7 @@ const positionSchema = z.tuple([
 
 /**
  * The place of a client in the stream of an agent: an item of an append, the number of a chunk, and the responses of
- * which the client has received a part. A position is this cursor as text.
+ * which the client has received a part. A `position` is a cursor as text.
  */
 export class StreamCursor {
   /** The position of an append in the log, and the number of its items that the client has received. */

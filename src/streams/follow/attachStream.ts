@@ -21,13 +21,14 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn } from "../../internal/warn.ts";
 
 /**
- * A part of a response, as {@link RunDelta} describes it. `restart` means that the earlier parts of the response are
+ * A part of a response, in the form of {@link RunDelta}. `restart` means that the earlier parts of the response are
  * invalid, because the request is made again after a failure or a crash.
  */
 export type StreamChunk = RunDelta & {
   /**
-   * The position of the client after this chunk. Pass it as the option `after`. You can use it as the `id` of a
-   * server-sent event.
+   * The position of the client after this chunk, for the option `after`. It can be the `id` of a server-sent event.
+   * Each incomplete response adds about 100 bytes, so with more than 100 parallel branches a position can be too long
+   * for a header.
    */
   readonly position: string;
 };
@@ -36,16 +37,22 @@ export type StreamChunk = RunDelta & {
 export interface AttachStreamOptions {
   /** The position of the last chunk that the client has received. Defaults to the start of the run in progress. */
   readonly after?: string | undefined;
-  /** Waits until this run starts. Shows the newest run after its end as well, and no earlier run. */
+  /**
+   * Waits until this run starts. If the run is the newest, it is shown even after its end. An earlier run is not shown.
+   */
   readonly runId?: string | undefined;
   /** Ends the iteration when aborted, even if the store or the storage does not respond. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * How often to look for new chunks, in milliseconds. Defaults to 100. After a silence, up to a tenth of the silence
-   * and ten times this value. Chunks of this process, and of a store that can notify, are seen at once.
+   * The interval of polls for new chunks, in milliseconds. Defaults to 100. During a silence, the interval grows to a
+   * tenth of the silence, and at most to ten times this value. Chunks of this process, and of a store that can notify,
+   * are seen at once.
    */
   readonly pollMs?: number | undefined;
-  /** How long a call of the store may take. Defaults to 5,000 ms. Without the store, responses follow from the log. */
+  /**
+   * How long a call of the store may take, in milliseconds. Defaults to 5,000. After this time, clients get responses
+   * from the log.
+   */
   readonly storeTimeoutMs?: number | undefined;
 }
 
@@ -119,7 +126,7 @@ class StreamFollower {
     try {
       while (!this.#signal.aborted) {
         const waits = this.#waits;
-        // The store first: chunks are removed only after their response is in the log.
+        // Chunks are removed after their response is in the log, so the log must be read after the store.
         const entries = waits ? [] : await this.#readStore();
         const isRead = await abortable(this.#signal, () => this.#readLog());
         if (yield* this.#news(entries)) return yield* this.#discardOpen();
@@ -293,7 +300,7 @@ function changesOf(store: StreamStore, agentId: string, { signal, pollMs = 100 }
 /** The longest interval of polls, as a multiple of the shortest one. */
 const mostIntervals = 10;
 
-/** The intervals of polls in milliseconds. They grow during a silence, up to a tenth of it. */
+/** The intervals of polls in milliseconds. During a silence, the intervals grow to a tenth of the silence. */
 export class PollIntervals {
   readonly #pollMs: number;
   #silentMs = 0;

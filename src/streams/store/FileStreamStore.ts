@@ -29,7 +29,7 @@ const entryName = /^([0-9]+)-([0-9]+)-([0-9]+)\.json$/;
 /** The work of opening a file, compared with reading bytes. */
 const openedBytes = 4_096;
 
-/** The name of an entry's file before it gets its final name. A killed writer can leave such a file. */
+/** The name of the file of an entry during the write. A killed writer can leave such a file. */
 const temporaryName = /^([0-9]+)-.*\.tmp$/;
 
 interface NamedEntry extends EntryPlace {
@@ -37,8 +37,8 @@ interface NamedEntry extends EntryPlace {
 }
 
 /**
- * Stores streams in files, for several processes on one machine. Each entry is one file. A file appears with its whole
- * content. It is not synced, because after a power failure the model is asked again.
+ * Stores streams in files, for several processes on one machine. Each entry is one file, which appears with its whole
+ * content. Files are not synced, because after a power failure the run repeats the model request.
  *
  * @throws InvalidInputError if an option is unknown or invalid.
  */
@@ -76,7 +76,7 @@ export class FileStreamStore implements StreamStore {
     for (const { name, writer, first } of visibleEntries(await this.#entriesIn(folder), after)) {
       const bytes = await this.#disk.readFile(join(folder, name));
       await pace.after(openedBytes + (bytes?.length ?? 0));
-      // Another process has removed it, and the entries before it.
+      // Another process has removed this entry and the entries before.
       if (!bytes) entries.length = 0;
       const chunks = bytes && chunksIn(bytes);
       if (chunks) entries.push({ writer, first, chunks });

@@ -103,7 +103,7 @@ export class PostgresStreamStore implements StreamStore {
   }
 }
 
-/** Returns a watch that shares one subscription of the process. It wakes only the readers of a changed stream. */
+/** Returns a `watch` that shares one subscription of the process and wakes only the readers of a changed stream. */
 function watchOn(listen: PostgresListen, channel: string): NonNullable<StreamStore["watch"]> {
   const watchers = new Set<{ readonly digest: string; readonly onChange: () => void }>();
   const wake: Parameters<PostgresListen>[1] = (notification) => {
@@ -132,7 +132,7 @@ function watchOn(listen: PostgresListen, channel: string): NonNullable<StreamSto
       if (watchers.size > 0) return;
       const ended = subscription;
       subscription = undefined;
-      // A broken connection listens no longer.
+      // A broken connection needs no close.
       ended?.then((open) => open?.close()).catch(() => {});
     };
   };

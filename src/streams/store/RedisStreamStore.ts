@@ -14,7 +14,7 @@ export interface RedisStreamClient {
 
 /** Options of {@link RedisStreamStore}. */
 export interface RedisStreamStoreOptions {
-  /** The store does not close it. */
+  /** The client, which the store does not close. */
   readonly client: RedisStreamClient;
   /** The start of the keys of the streams. Defaults to `agent-persistence:stream:`. */
   readonly prefix?: string | undefined;
@@ -53,7 +53,7 @@ export class RedisStreamStore implements StreamStore {
     try {
       await this.#client.call("XADD", this.#keyOf(streamId), `${writer}-${first}`, "chunks", JSON.stringify(chunks));
     } catch (error) {
-      // The entry is stored already, or a later writer has taken over.
+      // Redis has this entry, or an entry of a later writer.
       if (!/equal or smaller/i.test(String(error))) throw failed("XADD", error);
     }
   }
@@ -70,7 +70,7 @@ export class RedisStreamStore implements StreamStore {
     if (ids.length > 0) await this.#ask("XDEL", this.#keyOf(streamId), ...ids);
   }
 
-  /** Returns the id of the entry that contains a place, or else of the last entry before it. */
+  /** Returns the id of the entry that contains a place, or else of the last entry before the place. */
   async #idAt(streamId: string, { writer, number }: StreamPlace): Promise<string | undefined> {
     const place = `${writer}-${number}`;
     const [entry] = (await this.#ask("XREVRANGE", this.#keyOf(streamId), place, "-", "COUNT", "1")) as RangeReply;

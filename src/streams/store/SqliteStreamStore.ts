@@ -8,8 +8,8 @@ import { type StreamEntry, lastNumber, type StreamPlace, type StreamStore, visib
 /** Options of {@link SqliteStreamStore}. */
 export interface SqliteStreamStoreOptions {
   /**
-   * An open connection of `node:sqlite`, better-sqlite3 or libsql. It may be the connection of
-   * `SqlitePersistenceStorageProvider`. The store does not close it.
+   * An open connection of `node:sqlite`, better-sqlite3 or libsql, such as the connection of
+   * `SqlitePersistenceStorageProvider`. The store does not close the connection.
    */
   readonly database: SqliteDatabase;
 }

@@ -1,8 +1,8 @@
-/** A place in a stream: a writer, and the number of one of its chunks. */
+/** A place in a stream: a writer, and the number of a chunk of this writer. */
 export interface StreamPlace {
   /** The generation of the process that owns the agent. A later owner has a higher number. */
   readonly writer: number;
-  /** The number of the chunk. The first chunk of a writer has number 1, and 0 is the place before it. */
+  /** The number of the chunk, from 1. The place before the first chunk of a writer has number 0. */
   readonly number: number;
 }
 
@@ -17,9 +17,9 @@ export interface StreamEntry {
 
 /**
  * Stores the chunks of responses that models are writing. Chunks are temporary. If a chunk is lost, a client only waits
- * longer, because the response itself is in the log of the agent. Only the entries of the newest writer are visible. So
- * an earlier owner that does not know that it was replaced never adds to the stream of the new owner. Check an
- * implementation with `streamStoreConformance`.
+ * longer, because the log of the agent will contain the response. Only the entries of the newest writer are visible, so
+ * an owner that was replaced cannot add to the stream of the new owner. Check an implementation with
+ * `streamStoreConformance`.
  */
 export interface StreamStore {
   /**
@@ -31,8 +31,8 @@ export interface StreamStore {
   append(streamId: string, entry: StreamEntry): Promise<void>;
   /**
    * Returns the entries of the newest writer with chunks after a place, in order. The first entry may begin before the
-   * place. If the place belongs to an earlier writer, returns all entries. If it belongs to a later writer, returns
-   * none.
+   * place. Returns all entries of the newest writer for a place of an earlier writer, and no entries for a place of a
+   * later writer.
    *
    * @param after - defaults to the start.
    */
@@ -40,7 +40,7 @@ export interface StreamStore {
   /**
    * Removes all entries of earlier writers, and each entry without chunks after a place.
    *
-   * @param upTo - the place. Without it, the whole stream is removed.
+   * @param upTo - the place. Defaults to the end, which removes the whole stream.
    */
   remove(streamId: string, upTo?: StreamPlace): Promise<void>;
   /**
@@ -97,7 +97,10 @@ class StreamReaders {
   }
 }
 
-/** The readers of streams in any store of this process. A writer wakes them, because most stores notify no reader. */
+/**
+ * The readers in this process of streams in any store. Writers wake these readers, because most stores notify no
+ * reader.
+ */
 export const localReaders = new StreamReaders();
 
 /** Stores streams in the memory of this process, for tests and single processes. */

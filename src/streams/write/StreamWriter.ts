@@ -22,11 +22,11 @@ interface StreamBatching {
 
 /** The maximum length of the texts in one append, in UTF-16 units. */
 const mostText = 65_536;
-/** How many first appends of a response do not wait for a full batch, so that clients see its start soon. */
+/** The number of first appends of a response that do not wait for a full batch, so that clients soon see the start. */
 const earlyAppends = 4;
 
 interface OpenResponse {
-  /** The number of its first chunk. */
+  /** The number of the first chunk. */
   readonly first: number;
   text: number;
   reasoning: number;
@@ -48,7 +48,7 @@ export class StreamWriter {
   #credit = 0;
   #isDue = false;
   #cancelTimer: (() => void) | undefined;
-  /** The entry that was sent last. It may be stored. */
+  /** The last entry that was sent to the store, which may have stored the entry. */
   #sent: StreamEntry | undefined;
   /** The chunks after {@link #sent}, which were not sent. */
   #unsent: { readonly writer: number; first: number; readonly chunks: string[] } | undefined;
@@ -85,7 +85,7 @@ export class StreamWriter {
     open[kind] += delta.text.length;
   }
 
-  /** Voids the chunks of a request that has failed. */
+  /** Appends a `restart`, so that clients discard the chunks of a failed request. */
   discard(place: Omit<RunDelta, "type" | "text">): void {
     this.add({ ...place, type: "restart" } as RunDelta);
   }
@@ -106,7 +106,7 @@ export class StreamWriter {
     await this.#calls.remove({ writer, number: first - 1 });
   }
 
-  /** Ends the stream when the run is over or waits. A store that does not answer delays this by one timeout. */
+  /** Ends the stream of a run that has ended or waits. A store that does not answer delays the end by one timeout. */
   async end(): Promise<void> {
     this.#isEnded = true;
     this.#clear();
@@ -266,7 +266,7 @@ export class StreamCalls {
   }
 }
 
-/** A stored chunk. `at`: how much text of the same kind came before. */
+/** A stored chunk. `at` is the length of the earlier text of the same kind. */
 export type StoredChunk = RunDelta & { readonly at?: number };
 
 const place = {

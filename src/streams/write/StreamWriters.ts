@@ -8,20 +8,22 @@ import { type StreamCallOptions, StreamCalls, StreamWriter } from "./StreamWrite
 /** Options of `install(Streams)`. */
 export interface StreamsConfig {
   readonly store: StreamStore;
-  /** How long one of the first four batches of a response waits for further chunks, in milliseconds. Defaults to 250. */
+  /**
+   * How long each of the first four batches of a response waits for further chunks, in milliseconds. Defaults to 250.
+   */
   readonly batchDelayMs?: number | undefined;
   /** The number of chunks in one batch, after the first four batches of a response. Defaults to 64. */
   readonly batchChunks?: number | undefined;
   /**
-   * After how many milliseconds a call of the store counts as failed. The end of a run waits at most this long for the
-   * store. Defaults to 5,000.
+   * The time in milliseconds after which a call of the store counts as failed, and the maximum delay of the end of a
+   * run. Defaults to 5,000.
    */
   readonly storeTimeoutMs?: number | undefined;
   /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
 }
 
-/** A storage that keeps the chunks of its agents encrypted, such as one with redacted values. */
+/** A storage that encrypts the chunks of agents, such as a storage with redacted values. */
 interface EncryptsStreams {
   encryptedStreams(store: StreamStore): StreamStore;
 }

@@ -36,8 +36,8 @@ const turnsSchema = z.array(
 const optionsSchema = strictOptions(() => ({ toolCallIds: z.enum(["repeating", "unique"]).optional() }));
 
 /**
- * Creates a prompt executor that responds from a script. It has no state but counts the responses in the message
- * history. So after a crash or a rollback, a run continues with the correct response.
+ * Creates a prompt executor that responds from a script. The executor has no state, and counts the responses in the
+ * message history. So after a crash or a rollback, a run continues with the correct response.
  *
  * @param turns - the responses, or functions that create a response from the history.
  * @throws ScriptEndedError from a request after the last turn.

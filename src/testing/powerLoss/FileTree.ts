@@ -109,7 +109,7 @@ const staleByte = 0x78;
 class FileContent {
   #bytes = new Uint8Array(0);
   #size = 0;
-  /** Whether a copy shares the bytes. If so, the next write copies the bytes first. */
+  /** Whether a copy shares the bytes. The next write then copies the bytes first. */
   #isShared = false;
 
   get size(): number {

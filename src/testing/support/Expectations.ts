@@ -34,7 +34,7 @@ export class Expectations {
     try {
       result = await call();
     } catch (error) {
-      // The test was ended by a missing control, so the storage did not reject.
+      // A missing control has ended the test, so the storage did not reject.
       if (error instanceof TestLeftOut) throw error;
       return error;
     }

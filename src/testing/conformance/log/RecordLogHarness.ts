@@ -25,13 +25,13 @@ export interface RecordLogHarness {
   readonly advance: ((ms: number) => void | PromiseLike<void>) | LeftOut;
   /**
    * Stops the renewals of an owner, as if its process were suspended. For other instances, the lease expires
-   * immediately or when their time advances. It must still be possible to call the methods of the owner, because a
-   * suspended process may continue. Required if `processes` is `"many"`.
+   * immediately or when their time advances. The methods of the owner must still work, because a suspended process may
+   * continue. Required if `processes` is `"many"`.
    */
   readonly silence: ((owned: OwnedLog) => void | PromiseLike<void>) | LeftOut;
   /** Changes any stored byte of the append at this position, bypassing the log. */
   readonly alter: ((agentId: string, position: number) => void | PromiseLike<void>) | LeftOut;
-  /** Changes any stored byte of a blob without using the log. If it is missing, tests of changed blobs are skipped. */
+  /** Changes any stored byte of a blob, bypassing the log. Without this control, tests of changed blobs are skipped. */
   readonly alterBlob?: ((agentId: string, reference: string) => void | PromiseLike<void>) | LeftOut | undefined;
   /** Executes the next write but returns a driver error to the log. Affects only one write. */
   readonly loseAnswer: (() => void | PromiseLike<void>) | LeftOut;

@@ -84,7 +84,7 @@ export const lostAnswerTests: readonly RecordLogTest[] = [
     await storage.loseAnswer();
     const outcome = await storage.settle("a", () => storage.open("a"));
     if (outcome.status === "fulfilled") await outcome.value.release();
-    // The lost open may have taken the log. Its owner then counts as alive until its lease is over.
+    // The lost `open` may have taken the log. The owner then counts as alive until the lease is over.
     else if ((outcome.reason as { readonly code?: unknown }).code !== "agent_busy")
       await expect.rejects("the open", () => Promise.reject(outcome.reason as Error), refusal);
     const next = await storage.openWhenFree("a");

@@ -87,7 +87,9 @@ export class RecordLogUnderTest {
     return table ?? this.#leftOut.end("a table", { leftOut: "the log is not over a LogTable" });
   }
 
-  /** Silences an owner and returns an instance that observes it, a second one if the storage supports this. */
+  /**
+   * Silences an owner and returns an instance that observes the owner: a second instance, if the storage supports this.
+   */
   async silence(agentId: string, owned: OwnedLog, expect: Expectations): Promise<RecordLog> {
     const silence = this.#can("silence");
     await silence(owned);

@@ -121,7 +121,7 @@ export async function filled(storage: RecordLogUnderTest, count: number, agentId
   return owned;
 }
 
-/** Returns a record that removes positions from a log. Its checksums link the entries before and after the gap. */
+/** Returns a record that removes positions from a log. The checksums of the record link the entries around the gap. */
 export function prunedRecord(entries: readonly Entry[], first: number, last: number): LogRecord {
   const checksumAt = (position: number) => entries.find((entry) => entry.position === position)?.checksum ?? "";
   const record = { kind: "pruned", gaps: [{ first, last, before: checksumAt(first - 1), after: checksumAt(last) }] };

@@ -127,7 +127,7 @@ export const summaryTests: readonly RecordLogTest[] = [
 ];
 
 const long = "é".repeat(200);
-/** The orders, sorted like a list. Sorting them by code units, without case, or truncated would give another result. */
+/** Orders in the order of a list. Sorted by code units, without case, or truncated, the orders have another order. */
 const orders = ["1", "10", "2 B", "2 a", "2 a ", "z", "é", `${long}-1`, `${long}-2`, "\ue000", "\uffff", "😀", "😀!"];
 
 /** Creates agents whose ids sort in the opposite order. */

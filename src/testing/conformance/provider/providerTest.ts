@@ -96,9 +96,9 @@ function harnessOf(made: PersistenceStorageProvider | ProviderHarness | undefine
 export interface ProviderHarness {
   readonly provider: PersistenceStorageProvider;
   /**
-   * Returns another provider on the same data, as a new process would have it. It may close the first provider. If this
-   * is impossible, use `{ leftOut }` to give the reason. If the member is missing, the suite continues with the first
-   * provider and reports that it cannot test a restart.
+   * Returns another provider on the same data, like a new process, and may close the first provider. For a storage
+   * without this ability, pass the reason as `{ leftOut }`. Without this member, the suite continues with the first
+   * provider and reports that no restart was tested.
    */
   readonly reopen?: (() => PersistenceStorageProvider | PromiseLike<PersistenceStorageProvider>) | LeftOut | undefined;
 }

@@ -53,7 +53,7 @@ function holding(value: unknown): AgentCheckpointData {
   });
 }
 
-/** Sets a property even if its name is `__proto__`. An assignment would not do this. */
+/** Sets a property of any name. An assignment to `__proto__` would set no property. */
 function withOwn(target: Record<string, unknown>, key: string, value: unknown): Record<string, unknown> {
   return Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
 }
