@@ -24,6 +24,7 @@ import { BlobsOfLines } from "./transferredBlobs.ts";
 import { gzipped } from "./gzipStream.ts";
 import {
   type CopiedLog,
+  isAsRead,
   keptAppends,
   type KeptLog,
   linesInBatches,
@@ -206,8 +207,11 @@ async function* archiveOf(
     lines += batch.length;
     [first, last] = [first ?? batch[0], batch.at(-1) ?? last];
   }
-  const isWhole = last && linkOf(last)?.position === position;
-  if (!first || !isWhole || !(await beginsWith(source, agentId, linkOf(first))))
+  const end = last && linkOf(last);
+  // A pruning does not change kept lines. Lines that are read after a pruning can be incomplete.
+  const isSame = (link: ChainLink) =>
+    log.kept ? beginsWith(source, agentId, first && linkOf(first)) : isAsRead(source, agentId, link);
+  if (end?.position !== position || !(await isSame(end)))
     throw new UnreadableValueError(
       "the agent was deleted or pruned during the export; if it still exists, export it again",
     );

@@ -147,6 +147,16 @@ export class SurveyedLines {
   }
 }
 
+/** Returns whether a log still has an append that was read earlier, and was not pruned since then. */
+export async function isAsRead(log: Pick<RecordLog, "read">, logId: string, end: ChainLink): Promise<boolean> {
+  let isFound = false;
+  for await (const { checksum, records } of log.read(logId, { after: end.position - 1 })) {
+    if (isFound ? records.some(({ kind }) => kind === "pruned") : checksum !== end.checksum) return false;
+    isFound = true;
+  }
+  return isFound;
+}
+
 const batchBytes = 256 * 1024;
 
 /** Yields the lines up to a position in arrays, because waiting for each kept line takes long. */

@@ -1,6 +1,5 @@
 import type { CheckpointNames } from "../../checkpoint/lines/CheckpointNames.ts";
 import { linesAt } from "../../checkpoint/moment/linesAt.ts";
-import { pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import { reachesLine } from "../../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
@@ -8,10 +7,10 @@ import { AlreadyExistsError, NotSupportedError } from "../../errors/storageError
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
-import { type CopiedLog, keptAppends } from "../../transfer/keptAppends.ts";
+import { type CopiedLog, isAsRead, keptAppends } from "../../transfer/keptAppends.ts";
 import { forkAppend, recordsOfFork } from "../../transfer/forkAppend.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
-import { readEntries, readPaced, withLastCheckpoint } from "../../storage/readEntries.ts";
+import { readEntries, withLastCheckpoint } from "../../storage/readEntries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
@@ -37,7 +36,7 @@ export async function forkAgent(
     try {
       return await copy(setup, log, source, forkId);
     } catch (error) {
-      if (attempt === mostAttempts || (await isAsRead(setup.log, source).catch(() => true))) throw error;
+      if (attempt === mostAttempts || (await isAsRead(setup.log, agentId, source.end).catch(() => true))) throw error;
     }
   }
 }
@@ -90,22 +89,16 @@ async function readUpTo(
   return { agentId, index, target: undefined, end: { position, checksum }, generation };
 }
 
-/** Returns whether the agent has not been pruned or deleted since it was read. */
-async function isAsRead(log: RecordLog, { agentId, end }: Source): Promise<boolean> {
-  const [last, ...added] = await readPaced(log, agentId, { after: end.position - 1 });
-  return last?.position === end.position && last.checksum === end.checksum && pruningIn(added) === undefined;
-}
-
 async function copy(setup: PersistenceSetup, copied: CopiedLog, source: Source, forkId: string): Promise<void> {
   const { log, clock } = setup;
   const { agentId, end, generation } = source;
   const sha256 = await setup.storage.sha256();
   const records = await recordsOfFork(source, { forkId, at: clock.now(), sha256, log, blobsOf: agentId });
-  const assertAsRead = async (missing: string) => {
-    if (!(await isAsRead(log, source))) throw new UnreadableValueError(`its blob ${missing} is missing`);
+  const onMissing = async (missing: string) => {
+    if (!(await isAsRead(log, agentId, end))) throw new UnreadableValueError(`its blob ${missing} is missing`);
   };
   const blobs = { blobs: log.blobs, from: agentId, to: forkId };
-  const appends = withBlobs(copied.encodedAppends(agentId, { upTo: end.position }), blobs, assertAsRead);
+  const appends = withBlobs(copied.encodedAppends(agentId, { upTo: end.position }), blobs, onMissing);
   const received = { appends, generation };
   const owned = await log.receive?.(forkId, processOwner(), received, (at) => forkAppend(records, source, forkId, at));
   await owned?.release();
@@ -121,7 +114,7 @@ interface BlobCopy {
  * Copies every blob in the lines to the other agent, and yields each line after its blobs. Skips missing blobs and
  * texts that only look like references.
  *
- * @param onMissing Called before the end with one of the missing blobs. It can throw.
+ * @param onMissing Called after the last line with one of the missing blobs. It can throw.
  */
 async function* withBlobs(
   lines: AsyncIterable<Uint8Array>,
