@@ -64,7 +64,7 @@ function allPass({ structural, integrity }: Stored): boolean {
   return [...Object.values(structural), ...Object.values(integrity)].every(({ ok }: ValidationCheck) => ok);
 }
 
-const unknownEnvironment = notLookedAt("the checkpoint does not say what it needs");
+const unknownEnvironment = notLookedAt("the required environment is unknown");
 
 function notLookedAt(notChecked: string): Around {
   const check: ValidationCheck = { ok: true, notChecked };
@@ -130,7 +130,7 @@ function filesNotCompared(
 
 /** Converts damage to results. Only the check that found the damage fails. The others are marked as not done. */
 function judgeDamage(damage: unknown): Stored {
-  const unread: ValidationCheck = { ok: true, notChecked: "what is stored cannot be read" };
+  const unread: ValidationCheck = { ok: true, notChecked: "the stored data cannot be read" };
   const found = failed(reasonOf(damage));
   const byLog = damage instanceof CorruptLogError;
   const byBlob = isAboutBlob(damage);
@@ -145,7 +145,7 @@ function judgeDamage(damage: unknown): Stored {
 }
 
 function nothingThere(checkpointId: string | undefined): Found {
-  const unread: ValidationCheck = { ok: true, notChecked: "there is nothing to look at" };
+  const unread: ValidationCheck = { ok: true, notChecked: "no checkpoint was found" };
   const reason = checkpointId === undefined ? "there is no checkpoint" : `there is no checkpoint "${checkpointId}"`;
   return {
     structural: { hasRequiredFields: failed(reason), schemaValid: unread },
@@ -235,7 +235,7 @@ function logComplete(end: LogEnd | string | undefined): ValidationCheck {
   if (tornTail === undefined)
     return {
       ok: true,
-      notChecked: "the last owner of the log has not closed it: what is missing at its end leaves no trace",
+      notChecked: "the last owner of the log has not closed it, so that lost appends at its end leave no trace",
     };
   const { file, line, bytes } = tornTail;
   const place = `line ${line} of ${file} is the beginning of an append (${bytes} bytes)`;

@@ -25,7 +25,7 @@ export interface PrunedAgent {
   readonly checkpointIds: readonly string[];
   /** The deleted size, estimated in bytes of JSON before compression. */
   readonly bytes: number;
-  /** Why some bytes were not removed, which the next pruning removes. `undefined` if all bytes were removed. */
+  /** The error that stopped the removal. The next pruning removes the rest. `undefined` if all bytes were removed. */
   readonly outstanding?: unknown;
 }
 
@@ -70,7 +70,7 @@ export async function planPruning(
       checkpointIds: idsOf(index, plan.kept),
       bytes: Math.max(0, size.bytes - left.bytes),
     },
-    // After a crash, entries may still exist that an earlier pruning should have removed.
+    // After a crash, blobs that an earlier pruning removes can still exist.
     record: recordOf(
       stored,
       restated,
@@ -128,7 +128,7 @@ export function retainableAgent(index: LogProjection): RetainableAgent | undefin
   };
 }
 
-/** Returns the checkpoints that are kept and do not count toward the maximum. A single head counts. */
+/** Returns the kept checkpoints that do not count toward the maximum. The head counts if the agent has only one. */
 function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]): ReadonlySet<number> {
   const isNamed = ({ record, version }: CheckpointPoint) =>
     record.id !== undefined || index.names.nameOf(version) !== undefined;
@@ -146,7 +146,10 @@ function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]
   return exempt;
 }
 
-/** Returns the checkpoint that a lane needs. Later runs need only messages, and finished branches only notes. */
+/**
+ * Returns the checkpoint from which a lane starts, if the state there must stay. A later run needs only the messages of
+ * that state. A finished branch needs the state only for a rollback of its notes.
+ */
 function beginningOf({ lines }: LogProjection, { lane, from, keep }: LaneRecord, noted: ReadonlySet<number>): number[] {
   if (from === undefined) return [];
   const line = lines.nestedLine(lane);
@@ -202,7 +205,7 @@ export function planRetention(agent: RetainableAgent, policy: FullRetentionPolic
   return { kind: "prune", kept };
 }
 
-/** Returns whether an agent may need pruning. Its summary does not count the newest checkpoints of a run. */
+/** Returns whether an agent may need pruning. In a run, its summary does not count the newest checkpoints. */
 export function mayBeDue(
   { status, updatedAt, checkpoints }: Pick<AgentSummary, "status" | "updatedAt" | "checkpoints">,
   policy: FullRetentionPolicy,

@@ -33,7 +33,10 @@ interface GrownAgent {
   readonly exempt: Iterable<number>;
 }
 
-/** Returns whether an agent has too many checkpoints. If a pruning kept too many, half as many must be new. */
+/**
+ * Returns whether an agent has too many checkpoints. If the last pruning had to keep more than the maximum, the next one
+ * is due when the new checkpoints are half as many as the kept ones.
+ */
 export function isPruningDue({ version, pruned = [0, 0], exempt }: GrownAgent, maxCheckpoints: number): boolean {
   const [last, kept] = pruned;
   const least = kept <= maxCheckpoints ? maxCheckpoints - kept : kept / 2;

@@ -108,7 +108,7 @@ async function pruneOne(
   return finished(setup, () => openAndPrune(setup, agentId, { last, foreseen }, options));
 }
 
-/** Finishes a recorded pruning that could not remove its bytes, for example because the device was full. */
+/** Prunes. If a full device prevents the removal of bytes, frees the reserve of the storage and prunes again. */
 async function finished(
   { log }: PersistenceSetup,
   attempt: () => Promise<PrunedAgent | undefined>,

@@ -38,7 +38,7 @@ export async function repeatCall(
   const { journal } = rollback;
   const stored = await checkedInput(tool, call);
   if ("error" in stored) return stored;
-  // A retry is allowed for only one attempt. A call that failed at its time limit is repeated until it has an output.
+  // The new intent replaces the recorded outcome, so that a crash leaves the repeated call in doubt.
   if (intent && before) await journal.store([{ ...intent, lane }]);
   const called = { name: tool.name, toolCallId: call.call, timeoutMs: tool.timeoutMs, effect: tool.effect };
   const end = await attempt(called, rollback, (signal) =>

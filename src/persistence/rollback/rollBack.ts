@@ -239,7 +239,9 @@ export async function finishOtherRedo(
 }
 
 /**
- * Finishes an interrupted rollback before the agent continues. `signal` defaults to the loss of the agent.
+ * Finishes an interrupted rollback before the agent continues.
+ *
+ * @param signal Defaults to a signal that aborts when this process loses the agent.
  * @returns the whole log afterwards, and the calls that could not be reverted.
  * @throws RollbackIncompleteError, ToolCallInDoubtError. The rollback stays open.
  */
