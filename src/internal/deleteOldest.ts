@@ -1,7 +1,15 @@
-/** Deletes the oldest keys until at most `most` keys are left. */
+/** From this size on, the search for the oldest key is slow, because the search passes the places of deleted keys. */
+const large = 4_096;
+
+/**
+ * Deletes the oldest keys of a collection with more than `most` keys until `most` are left. A large collection also
+ * loses a sixteenth of its keys, so that few calls delete keys.
+ */
 export function deleteOldest<Key>(keys: Map<Key, unknown> | Set<Key>, most: number): void {
+  if (keys.size <= most) return;
+  const kept = most < large ? most : most - (most >> 4);
   for (const oldest of keys.keys()) {
-    if (keys.size <= most) return;
+    if (keys.size <= kept) return;
     keys.delete(oldest);
   }
 }
