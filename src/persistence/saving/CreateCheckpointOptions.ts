@@ -44,7 +44,7 @@ export const createCheckpointSchema: z.ZodType = strictOptions(() => ({
   version: z.number().optional(),
 }));
 
-/** The checkpoints in the current history whose id or version the caller chose. */
+/** The checkpoints in the current history that `createCheckpoint` made. */
 export class NamedCheckpoints {
   readonly #ids: Set<string>;
   readonly #recorded: CheckpointPoint[];
@@ -77,16 +77,23 @@ export class NamedCheckpoints {
     this.#ids.add(id);
   }
 
-  /** Returns the id of the checkpoint that the interrupted node made with this id or version, and removes it. */
+  /**
+   * Returns the id of the checkpoint that the interrupted node made with this id or version, and removes it. Without
+   * both, returns the oldest checkpoint with a generated id. A second checkpoint would be later in the log than the
+   * node's recorded calls, so that a rollback to it would not revert them.
+   */
   takeAgain(
     { checkpointId, version = 0 }: Pick<CreateCheckpointOptions<never>, "checkpointId" | "version">,
     node: string,
     visit: Visit,
   ): string | undefined {
-    const at = this.#recorded.findIndex(({ id, record }) => {
-      const named = checkpointId === undefined ? record.version === version : id === checkpointId;
-      return named && record.node === node && isSameVisit(record.visit, visit);
-    });
+    const isRequested = ({ id, record }: CheckpointPoint): boolean => {
+      if (checkpointId !== undefined) return id === checkpointId;
+      return version === 0 ? record.id === undefined : record.version === version;
+    };
+    const at = this.#recorded.findIndex(
+      (point) => isRequested(point) && point.record.node === node && isSameVisit(point.record.visit, visit),
+    );
     return at < 0 ? undefined : this.#recorded.splice(at, 1)[0]?.id;
   }
 }

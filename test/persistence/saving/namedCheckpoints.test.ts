@@ -1,4 +1,4 @@
-import { persistence, strategy, type AgentContext } from "agent-persistence";
+import { persistence, RollbackToolRegistry, strategy, tool, type AgentContext } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { durableAgent } from "../support/durableAgent.ts";
@@ -139,5 +139,55 @@ describe.each(logStorages)("$name: a given checkpoint id", (storage) => {
     for (const { parentId } of stored.slice(1)) expect(ids).toContain(parentId);
     await durable.rollbackToCheckpoint("before");
     expect(await agent.resume()).toMatchObject({ output: "again! after before" });
+  });
+});
+
+describe.each(logStorages)("$name: a checkpoint with a generated id", (storage) => {
+  it("is the same when its node runs again", async () => {
+    const opened = await storage.open();
+    const cut = once();
+    const made: string[] = [];
+    const body: Body = async (context) => {
+      const first = await persistence(context).createCheckpoint();
+      const second = await persistence(context).createCheckpoint();
+      made.push(`${first.checkpointId} ${second.checkpointId}`);
+      await cut(context);
+    };
+    await expect(durableAgent(paying(body), opened()).run("go")).rejects.toThrow("cut short");
+    expect(await durableAgent(paying(body), opened()).resume()).toMatchObject({ output: "go! after before" });
+    expect(made).toEqual([made[0], made[0]]);
+  });
+});
+
+describe.each(logStorages)("$name: a node that runs again and rolls back to the checkpoint that it made", (storage) => {
+  it("reverts the calls that it made after the checkpoint, and runs once more", async () => {
+    const opened = await storage.open();
+    const cut = once();
+    const paid: string[] = [];
+    const reverted: string[] = [];
+    const pay = tool({
+      name: "pay",
+      description: "Pays.",
+      inputSchema: z.object({}),
+      effect: "idempotent",
+      execute: (_input, { toolCallId }) => paid.push(toolCallId),
+    });
+    const registry = new RollbackToolRegistry().registerRollback(pay, (_input, call) => reverted.push(call.toolCallId));
+    const retrying = strategy<string, string>("retrying", (g) => {
+      const node = g.node("node", async (_input: string, context) => {
+        await persistence(context).createCheckpoint();
+        const count = await context.tools.call(pay, {});
+        await cut(context);
+        if (count === 1) return persistence(context).rollbackToLatestCheckpoint();
+        return `paid ${count}`;
+      });
+      g.edge(g.start, node);
+      g.edge(node, g.finish);
+    });
+    const agent = () => durableAgent(retrying, opened(), { tools: [pay], registry });
+    await expect(agent().run("go")).rejects.toThrow("cut short");
+    expect(await agent().resume()).toMatchObject({ output: "paid 2" });
+    expect(reverted).toEqual([paid[0]]);
+    expect(new Set(paid).size).toBe(2);
   });
 });
