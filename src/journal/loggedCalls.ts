@@ -1,3 +1,4 @@
+import { addToGroup } from "../internal/addToGroup.ts";
 import { linePath } from "../checkpoint/data/linePath.ts";
 import { emptyState, type RecordedCall } from "../checkpoint/state/AgentState.ts";
 import { callsOf } from "../checkpoint/state/foldTo.ts";
@@ -66,8 +67,7 @@ function codeVersions(index: LogProjection): (lane: number, order: number) => nu
   const changes = new Map<number, { readonly order: number; readonly version: number }[]>();
   for (const [lane, records] of index.laneRecords)
     for (const { record, order } of records) {
-      if (record.kind !== "structure") continue;
-      changes.set(lane, [...(changes.get(lane) ?? []), { order, version: record.version ?? 0 }]);
+      if (record.kind === "structure") addToGroup(changes, lane, { order, version: record.version ?? 0 });
     }
   return (lane, order) => {
     // In a valid log, a lane starts from a lower lane. In a forged log, this check prevents an endless loop.

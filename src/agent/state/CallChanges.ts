@@ -1,3 +1,4 @@
+import { addToGroup } from "../../internal/addToGroup.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
@@ -48,11 +49,7 @@ export class CallChanges {
   /** @param calls The call that made the changes, and the calls around it. Empty for the node itself. */
   note(calls: readonly string[], changes: NewChanges): void {
     for (const slot of changes.slots ?? []) this.#writers.set(slot, calls);
-    for (const call of calls) {
-      const noted = this.#byCall.get(call);
-      if (noted) noted.push(changes);
-      else this.#byCall.set(call, [changes]);
-    }
+    for (const call of calls) addToGroup(this.#byCall, call, changes);
   }
 
   /** Returns and forgets the changes of a call. Omits slots that other code changed later. */

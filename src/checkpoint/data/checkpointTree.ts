@@ -1,3 +1,4 @@
+import { addToGroup } from "../../internal/addToGroup.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { CheckpointPoint } from "../records/lineRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
@@ -99,10 +100,7 @@ export function joinsIn(index: LogProjection): ReadonlyMap<number, readonly stri
   for (const lane of index.lanes.keys()) {
     const line = index.lines.nestedLine(lane);
     const end = line?.lane === lane ? index.latestOf(lane) : undefined;
-    if (line?.closed === undefined || !end?.record.ended) continue;
-    const ids = joins.get(line.closed);
-    if (ids) ids.push(end.id);
-    else joins.set(line.closed, [end.id]);
+    if (line?.closed !== undefined && end?.record.ended) addToGroup(joins, line.closed, end.id);
   }
   return joins;
 }

@@ -1,3 +1,4 @@
+import { addToGroup } from "../../internal/addToGroup.ts";
 import { countFirst } from "../../internal/countFirst.ts";
 import type { PrunedGap } from "../records/Entry.ts";
 
@@ -9,13 +10,14 @@ export interface ChainLink {
 
 /** Verifies that each append refers to the previous one. A missing position must be declared as removed in a record. */
 export class EntryChain {
-  readonly #gaps: ReadonlyMap<number, readonly PrunedGap[]>;
+  /** The gaps by their first position. */
+  readonly #gaps = new Map<number, PrunedGap[]>();
   readonly #pruned: readonly (readonly [first: number, last: number])[];
   #end: ChainLink | undefined;
 
   /** @param start - the link before the first append. `undefined` if reading starts in the middle of a log. */
   constructor(gaps: readonly PrunedGap[], start?: ChainLink) {
-    this.#gaps = byFirst(gaps);
+    for (const gap of gaps) addToGroup(this.#gaps, gap.first, gap);
     this.#pruned = positionsOf(gaps);
     this.#end = start;
   }
@@ -51,16 +53,6 @@ export class EntryChain {
     const found = this.#gaps.get(at.position + 1)?.filter(fits) ?? [];
     return found.reduce<PrunedGap | undefined>((a, b) => (a && a.last >= b.last ? a : b), undefined);
   }
-}
-
-function byFirst(gaps: readonly PrunedGap[]): ReadonlyMap<number, readonly PrunedGap[]> {
-  const found = new Map<number, PrunedGap[]>();
-  for (const gap of gaps) {
-    const others = found.get(gap.first);
-    if (others) others.push(gap);
-    else found.set(gap.first, [gap]);
-  }
-  return found;
 }
 
 export function positionsOf(gaps: readonly PrunedGap[]): readonly (readonly [first: number, last: number])[] {

@@ -1,3 +1,4 @@
+import { addToGroup } from "../../internal/addToGroup.ts";
 import type { LanePlace, LaneRecord, CheckpointRecord } from "../records/lineRecords.ts";
 
 export interface NestedLine {
@@ -111,8 +112,8 @@ export class Lines {
     }
     const line = { place, first: lane, lane, lanes: [[lane, order] as const], begun: order };
     this.#byPlace.set(keyOf(place), line);
-    add(this.#children, place.parent, line);
-    if ("fork" in place) add(this.#byFork, place.fork, line);
+    addToGroup(this.#children, place.parent, line);
+    if ("fork" in place) addToGroup(this.#byFork, place.fork, line);
     const unclosed = this.#unclosed.get(place.parent);
     if (unclosed) unclosed.add(line);
     else this.#unclosed.set(place.parent, new Set([line]));
@@ -122,10 +123,4 @@ export class Lines {
 
 function keyOf(place: LanePlace): string {
   return "fork" in place ? `${place.parent} ${place.fork} ${place.branch}` : `${place.parent}:${place.call}`;
-}
-
-function add(lines: Map<number, NestedLine[]>, key: number, line: NestedLine): void {
-  const known = lines.get(key);
-  if (known) known.push(line);
-  else lines.set(key, [line]);
 }

@@ -1,3 +1,4 @@
+import { addToGroup } from "../../internal/addToGroup.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { encodeValue } from "../values/valueCodec.ts";
 import type { Message } from "./Message.ts";
@@ -201,12 +202,7 @@ function positionsBy(
   keyOf: (message: Message) => unknown,
 ): Map<unknown, number[]> {
   const positions = new Map<unknown, number[]>();
-  entries.forEach(({ message }, at) => {
-    const key = keyOf(message);
-    const list = positions.get(key);
-    if (list) list.push(at);
-    else positions.set(key, [at]);
-  });
+  entries.forEach(({ message }, at) => addToGroup(positions, keyOf(message), at));
   positions.delete(undefined);
   return positions;
 }

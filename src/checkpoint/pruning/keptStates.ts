@@ -1,3 +1,4 @@
+import { addToGroup } from "../../internal/addToGroup.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { Pace } from "../../internal/nextTurn.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
@@ -72,8 +73,7 @@ export class KeptStates {
   #addLane(record: LaneRecord): void {
     const from = originOf(record);
     if (from === undefined || !this.#index.checkpoints.has(from)) this.#roots.push(record.lane);
-    else if (this.#children.has(from)) this.#children.get(from)?.push(record.lane);
-    else this.#children.set(from, [record.lane]);
+    else addToGroup(this.#children, from, record.lane);
   }
 
   #addNeeded(record: LaneRecord): void {

@@ -1,3 +1,4 @@
+import { addToGroup } from "../../internal/addToGroup.ts";
 import { countFirst } from "../../internal/countFirst.ts";
 import type { NestedLine } from "../lines/Lines.ts";
 import { parallelStartOf, type CheckpointPoint } from "../records/lineRecords.ts";
@@ -23,11 +24,7 @@ class Needed {
 
   constructor(index: LogProjection) {
     this.#index = index;
-    for (const point of index.checkpoints.values()) {
-      const points = this.#byLane.get(point.record.lane);
-      if (points) points.push(point);
-      else this.#byLane.set(point.record.lane, [point]);
-    }
+    for (const point of index.checkpoints.values()) addToGroup(this.#byLane, point.record.lane, point);
   }
 
   with(wanted: Iterable<number>): ReadonlySet<number> {

@@ -1,3 +1,4 @@
+import { addToGroup } from "../../internal/addToGroup.ts";
 import { addUsage, type ModelUsage } from "../status/ModelUsage.ts";
 import { type Entry, entryBytes } from "../records/Entry.ts";
 import { addValueReferences } from "../records/blobReferences.ts";
@@ -262,9 +263,7 @@ export class LogProjection extends LogFacts {
 
   #addToLane(record: AgentRecord & { readonly lane: number }, position: number, order: number): void {
     const ordered = { record, position, order };
-    const records = this.laneRecords.get(record.lane);
-    if (records) records.push(ordered);
-    else this.laneRecords.set(record.lane, [ordered]);
+    addToGroup(this.laneRecords, record.lane, ordered);
     if (isMerged(record)) this.merged.push(ordered);
     this.nextLane = Math.max(this.nextLane, record.lane + 1);
   }

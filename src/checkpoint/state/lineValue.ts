@@ -1,3 +1,4 @@
+import { addToGroup } from "../../internal/addToGroup.ts";
 import { originOf } from "../records/lineRecords.ts";
 import { answerKeyOf, answerKey } from "../records/Visit.ts";
 import {
@@ -107,11 +108,8 @@ class LaneContents {
   }
 
   #add({ record, order }: OrderedRecord): void {
-    for (const [{ kind, key }, value] of contentsOf(record)) {
-      const known = this.#contents.get(`${kind} ${key}`);
-      if (known) known.push({ value, order });
-      else this.#contents.set(`${kind} ${key}`, [{ value, order }]);
-    }
+    for (const [{ kind, key }, value] of contentsOf(record))
+      addToGroup(this.#contents, `${kind} ${key}`, { value, order });
   }
 }
 

@@ -1,3 +1,4 @@
+import { addToGroup } from "../../internal/addToGroup.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import type { PrunedRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { addBlobReference } from "../../checkpoint/records/blobReferences.ts";
@@ -73,11 +74,7 @@ export class ValueLoader {
 
   async #read(values: readonly StoredAt[]): Promise<void> {
     const byPosition = new Map<number, StoredAt[]>();
-    for (const value of values) {
-      const same = byPosition.get(value.position);
-      if (same) same.push(value);
-      else byPosition.set(value.position, [value]);
-    }
+    for (const value of values) addToGroup(byPosition, value.position, value);
     const take = (entry: Pick<Entry, "position" | "records">): void => {
       for (const value of byPosition.get(entry.position) ?? []) this.#keep(value, valueIn(entry, value));
       byPosition.delete(entry.position);

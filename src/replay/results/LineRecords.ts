@@ -1,3 +1,4 @@
+import { addToGroup } from "../../internal/addToGroup.ts";
 import { answerKey, failureKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { RecordedInput, LineRecording, RecordedResponse, RecordedToolCall } from "../recording/Recording.ts";
 
@@ -118,10 +119,7 @@ export class LineRecords {
 }
 
 function add<Item>(items: Map<string, Item[]>, visit: Visit, item: Item): void {
-  const key = visitKey(visit);
-  const known = items.get(key);
-  if (known) known.push(item);
-  else items.set(key, [item]);
+  addToGroup(items, visitKey(visit), item);
 }
 
 function visitKey([base, ordinal]: Visit): string {

@@ -1,3 +1,4 @@
+import { addToGroup } from "../../internal/addToGroup.ts";
 import type { AskedDigest } from "../../agent/model/RequestDigest.ts";
 import type { LinePath } from "../../checkpoint/data/linePath.ts";
 import { canonicalText } from "../../checkpoint/values/isSameValue.ts";
@@ -28,12 +29,8 @@ export class ResultPool {
       items.toSorted((a, b) => a.order - b.order);
     this.#responses = byOrder(answers);
     this.#inputs = byOrder(requests.filter(({ reply }) => reply !== undefined));
-    for (const call of byOrder(calls.filter(({ outcome }) => outcome !== undefined))) {
-      const key = callKey(call.toolName, call.input);
-      const equal = this.#calls.get(key);
-      if (equal) equal.push(call);
-      else this.#calls.set(key, [call]);
-    }
+    for (const call of byOrder(calls.filter(({ outcome }) => outcome !== undefined)))
+      addToGroup(this.#calls, callKey(call.toolName, call.input), call);
   }
 
   /** Returns the response to an equal request of the node, or else the next response of the node. */

@@ -1,3 +1,4 @@
+import { addToGroup } from "../../internal/addToGroup.ts";
 import { stepViews } from "../../inspect/show/stepView.ts";
 import type { Shown } from "../../inspect/show/Source.ts";
 import { WorkTime } from "../../inspect/show/WorkTime.ts";
@@ -180,20 +181,9 @@ interface PlacedVisit {
  */
 export function nestedOrder<Visit extends PlacedVisit>(log: LogProjection, visits: readonly Visit[]): readonly Visit[] {
   const byLine = new Map<number, Visit[]>();
-  for (const visit of visits) {
-    const line = firstLane(log, visit.lane);
-    const known = byLine.get(line);
-    if (known) known.push(visit);
-    else byLine.set(line, [visit]);
-  }
+  for (const visit of visits) addToGroup(byLine, firstLane(log, visit.lane), visit);
   const nested = new Map<number, number[]>();
-  for (const line of byLine.keys()) {
-    const parent = parentLine(log, line);
-    if (line === mainLine) continue;
-    const known = nested.get(parent);
-    if (known) known.push(line);
-    else nested.set(parent, [line]);
-  }
+  for (const line of byLine.keys()) if (line !== mainLine) addToGroup(nested, parentLine(log, line), line);
   const begunAt = (line: number): number => log.lines.nestedLine(line)?.begun ?? -1;
   const sorted = (line: number): readonly Visit[] => {
     const open = (nested.get(line) ?? []).toSorted((one, other) => begunAt(one) - begunAt(other));

@@ -1,3 +1,4 @@
+import { addToGroup } from "../../internal/addToGroup.ts";
 import {
   accessSync,
   chmodSync,
@@ -254,13 +255,7 @@ function join(folder: string, name: string): string {
 /** Groups file names by directory. The root is "". */
 function byFolder(paths: Iterable<string>): ReadonlyMap<string, readonly string[]> {
   const names = new Map<string, string[]>();
-  for (const path of paths) {
-    const folder = folderOf(path);
-    const name = path.slice(path.lastIndexOf("/") + 1);
-    const known = names.get(folder);
-    if (known) known.push(name);
-    else names.set(folder, [name]);
-  }
+  for (const path of paths) addToGroup(names, folderOf(path), path.slice(path.lastIndexOf("/") + 1));
   return names;
 }
 
