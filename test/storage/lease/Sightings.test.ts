@@ -26,6 +26,7 @@ it("an owner is unchanged for as long as somebody looks at it", () => {
 it("the owners that failed to release their logs are limited", () => {
   const finished = new Set<string>();
   for (let n = 0; n < 30_000; n++) addFinished(finished, `${n}`);
-  expect(finished.size).toBe(10_000);
+  expect(finished.size).toBeLessThanOrEqual(10_000);
+  expect(finished.has("21000")).toBe(true);
   expect(finished.has("29999")).toBe(true);
 });
