@@ -36,7 +36,8 @@ const headerSchema = z.lazy(() => z.object({ ...headerShape, keyId: z.string().o
 const archiveName = /^[0-9a-f]{40}\.archive$/;
 const lockName = "lock";
 const lockId = "backup";
-const unfinishedName = /\.unfinished$/;
+/** The names of the files that {@link write} renames at its end. A user's file never has such a name. */
+const unfinishedName = /^(?:backup\.json|[0-9a-f]{40}\.archive)\.[0-9a-f-]{36}\.unfinished$/;
 /** More than the size of the first line of an archive. */
 const headerBytes = 16 * 1024;
 

@@ -312,7 +312,7 @@ describe("a backup", () => {
   it("continues in a directory whose first backup was cut short", async () => {
     const directory = await newDirectory();
     await mkdir(directory);
-    await writeFile(join(directory, "backup.json.x.unfinished"), "{");
+    await writeFile(join(directory, `backup.json.${crypto.randomUUID()}.unfinished`), "{");
     expect((await backupStorage(await memory(), { directory })).failed).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { BackupFolder } from "../../src/backup/BackupFolder.ts";
@@ -50,4 +50,19 @@ it("keeps the newer archive when a backup is suspended between its last check an
   const { archives } = await next.read();
   expect(await readFile(archives.get("a")?.file ?? "", "utf8")).toContain("newer");
   expect((await bytesUnder(directory)).toString()).not.toContain("older");
+});
+
+it("refuses a directory whose only file ends with .unfinished, and never removes such a file of a user", async () => {
+  const directory = await testDirectory();
+  const file = join(directory, "notes.unfinished");
+  await writeFile(file, "text");
+  await expect(new BackupFolder(directory).begin()).rejects.toMatchObject({ code: "invalid_input" });
+  expect(await readFile(file, "utf8")).toBe("text");
+  await rm(file);
+  await (await new BackupFolder(directory).begin()).release();
+  const leftOver = join(directory, "logs", `${"a".repeat(40)}.archive.${crypto.randomUUID()}.unfinished`);
+  for (const path of [file, join(directory, "logs", "notes.unfinished"), leftOver]) await writeFile(path, "text");
+  await (await new BackupFolder(directory).begin()).release();
+  expect(await readdir(directory)).toContain("notes.unfinished");
+  expect(await readdir(join(directory, "logs"))).toEqual(["notes.unfinished"]);
 });
