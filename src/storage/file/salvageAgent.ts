@@ -46,7 +46,8 @@ interface FoundLine extends FoundEntry {
 /** Copies the intact part of a log to another directory, byte for byte. The damaged log is only read. */
 export async function salvageAgent(source: SalvageSide, target: SalvageSide): Promise<SalvageReport> {
   const { agentId } = source.folder;
-  if ((await listSegments(target.backend, target.folder)).generations.length > 0)
+  // An earlier salvage that ended early possibly left blobs.
+  if ((await listSegments(target.backend, target.folder, true)).generations.length > 0)
     throw new AlreadyExistsError("agent_exists", agentId);
   const { lines, highest } = await findLines(source);
   const { from, appends, unreachable } = intactChain(lines);

@@ -2,6 +2,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { intactChain } from "../../../src/storage/file/salvageAgent.ts";
+import { nodeFileSystem } from "../../../src/nodejs/nodeFileSystem.ts";
 import { linesIn } from "../../../src/storage/file/layout/Segment.ts";
 import {
   agentPath,
@@ -89,6 +90,24 @@ describe("salvage", () => {
     const { report, to } = await salvaged(directory);
     expect(report.lostBlobs).toEqual([changed, gone]);
     expect(await to.blobs.get("a", kept)).toEqual(Buffer.from("kept"));
+  });
+
+  it("can be repeated after it ended between the blobs and the log", async () => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    const owned = await log.open("a", nextOwner());
+    const reference = await log.blobs.put("a", owned.generation, Buffer.from("large"));
+    const records = [{ kind: "message", text: "one", message: { $blob: [reference, 5] } }];
+    await owned.append({ id: "1-1", records }, 0);
+    await owned.release();
+    const to = await testDirectory();
+    const full = Object.assign(new Error("no space left"), { code: "ENOSPC", syscall: "link" });
+    const fileSystem = { ...nodeFileSystem, link: () => Promise.reject(full) };
+    const cut = log.salvage("a", testLog(to, { fileSystem }));
+    await expect(cut).rejects.toMatchObject({ code: "storage_failed" });
+    const target = testLog(to);
+    expect(await log.salvage("a", target)).toMatchObject({ appends: 1, lostBlobs: [] });
+    expect(textsOf(await collect(target.read("a")))).toEqual(["one"]);
   });
 
   it("overwrites no agent and creates none from a deleted or unknown one", async () => {

@@ -26,9 +26,14 @@ interface Others {
  * agent to an older state. Two rules make the check possible. All other files of an agent are created only when the
  * segment of their generation is durable. A segment is removed only when a higher segment exists.
  *
+ * @param ignoresBlobs - whether blobs are no proof of a segment, because a salvage stores them before its segment.
  * @throws CorruptLogError if segments are missing that other files refer to.
  */
-export async function listSegments(backend: Backend, folder: AgentFolder): Promise<ListedSegments> {
+export async function listSegments(
+  backend: Backend,
+  folder: AgentFolder,
+  ignoresBlobs = false,
+): Promise<ListedSegments> {
   const { disk } = backend;
   if ((await assertNoLinks(disk, [folder.tasks, folder.path])).length > 0) return { generations: [], owners: [] };
   await assertNoLinks(disk, [folder.checkpoints]);
@@ -37,7 +42,7 @@ export async function listSegments(backend: Backend, folder: AgentFolder): Promi
   const [last = 0] = generations;
   if (last >= highestGeneration)
     throw new CorruptLogError(folder.agentId, { file: folder.segment(last) }, "no generation can follow it");
-  const { highest, ...others } = await readOthers(backend, folder, generations.length === 0);
+  const { highest, ...others } = await readOthers(backend, folder, generations.length === 0 && !ignoresBlobs);
   const known = others.state?.end;
   if (highest <= last) return { generations, known, ...others };
   // A new owner may have published a segment since.
