@@ -16,7 +16,7 @@ import { type ReadableThread, ThreadReader, listedPuts } from "./saver/ThreadRea
 import { AlreadyExistsError } from "../../errors/storageErrors.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import { appendImported, importedTuples } from "./saver/importedTuples.ts";
-import { pruneThread } from "./saver/plannedForget.ts";
+import { pruneThread } from "./saver/pruneThread.ts";
 import { SeenCheckpoints } from "./saver/SeenCheckpoints.ts";
 import {
   type OwnedThread,

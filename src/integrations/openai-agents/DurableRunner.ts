@@ -43,7 +43,7 @@ import {
   optionsOfState,
 } from "./runner/runLoop.ts";
 import { makeDurable, withoutRecords } from "./wrapped/runnerConfig.ts";
-import { takingBack } from "./wrapped/StoredRunSession.ts";
+import { takingBack } from "./wrapped/sessionInRun.ts";
 import { type Attempt, waitingState, decisionsIn, laterDecisionsIn } from "./runner/decisionsIn.ts";
 import type { AnySdkAgent, AnyResult, AnyState, AnyStream } from "./wrapped/AnyAgent.ts";
 

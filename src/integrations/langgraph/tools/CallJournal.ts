@@ -25,7 +25,7 @@ import type { StoredCallEnd, CallRecord } from "../thread/GraphRecord.ts";
 import type { StoredCall } from "../thread/ThreadState.ts";
 import type { Json } from "../values/Json.ts";
 import type { ValueCoder } from "../write/ValueCoder.ts";
-import { type CallDecision, isInDoubt, placeCall } from "./decideCall.ts";
+import { type CallDecision, isInDoubt, placeCall } from "./placeCall.ts";
 import type { GraphToolSettings } from "./GraphTool.ts";
 import { isLetThrough, letThrough } from "./letThrough.ts";
 import type { PutsInFlight } from "../write/WriteOrder.ts";

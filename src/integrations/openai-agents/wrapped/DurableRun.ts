@@ -5,7 +5,7 @@ import { Mutex } from "../../../internal/Mutex.ts";
 import type { HostedLoop, GivenHostedResponse } from "../../hosted/HostedLoop.ts";
 import type { AnySdkAgent, AnySdkTool } from "./AnyAgent.ts";
 import type { KnownTools } from "./KnownTools.ts";
-import { isHostedCall, responseOf } from "./recordedAnswer.ts";
+import { isHostedCall, responseOf } from "./recordedResponse.ts";
 
 /** What the wrappers of one run share in this process. */
 export class DurableRun {

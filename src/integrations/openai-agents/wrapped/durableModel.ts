@@ -10,7 +10,7 @@ import { snapshotRawUsage } from "@openai/agents-core/utils/internal";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import { EventQueue } from "../../hosted/EventQueue.ts";
 import { currentRun } from "./DurableRun.ts";
-import { recordedResponse } from "./recordedAnswer.ts";
+import { recordedResponse } from "./recordedResponse.ts";
 
 const durable = new WeakSet<Model>();
 const wrappers = new WeakMap<Model, Map<string | undefined, Model>>();

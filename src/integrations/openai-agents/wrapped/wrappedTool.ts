@@ -20,7 +20,7 @@ import { isToolFailure, toldToModel } from "../../../agent/tool/Tool.ts";
 import { reasonOf } from "../../../internal/reasonOf.ts";
 import type { PerformOptions } from "../../hosted/HostedLoop.ts";
 import { type DurableRun, currentCall, inRun } from "./DurableRun.ts";
-import { parsedInput } from "./recordedAnswer.ts";
+import { parsedInput } from "./recordedResponse.ts";
 import { noteOriginal, originalOf } from "./originals.ts";
 import { unrecordedCode } from "./runnerConfig.ts";
 import type { AnySdkTool, AnyComputerTool, AnyFunctionTool, AnyHostedTool, AnyContext } from "./AnyAgent.ts";

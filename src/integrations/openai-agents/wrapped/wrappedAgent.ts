@@ -1,6 +1,6 @@
 import { durableModel } from "./durableModel.ts";
 import type { DurableRun } from "./DurableRun.ts";
-import { wrappedTool } from "./durableTool.ts";
+import { wrappedTool } from "./wrappedTool.ts";
 import { givenOriginals, noteOriginal, originalOf } from "./originals.ts";
 import { unrecorded } from "./runnerConfig.ts";
 import type { AnySdkAgent } from "./AnyAgent.ts";
