@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isKeyLogId, keyStatus } from "../encryption/keys/KeyLog.ts";
-import { InvalidInputError } from "../errors/agentErrors.ts";
+import { InvalidAgentIdError, InvalidInputError } from "../errors/agentErrors.ts";
 import { NotSupportedError, AgentBusyError } from "../errors/storageErrors.ts";
 import {
   type LogShapeName,
@@ -247,7 +247,7 @@ async function encryptAgain(folder: BackupFolder, archive: BackedUpLog, keys: Ke
   }
 }
 
-const kinds = [AgentBusyError, CorruptBlobError, InvalidArchiveError, UnreadableValueError];
+const kinds = [AgentBusyError, CorruptBlobError, InvalidAgentIdError, InvalidArchiveError, UnreadableValueError];
 
 /** Whether an error concerns a single log, so that a backup continues with the other logs. */
 export function isAboutOneLog(error: unknown): boolean {

@@ -151,3 +151,13 @@ describe("an encrypted backup", () => {
     expect(await keyIdsIn(directory)).toEqual([undefined]);
   });
 });
+
+it("a restore into an encrypted storage reports an agent with the id of a data key, and restores the others", async () => {
+  const [source, directory] = [await open(), await newDirectory()];
+  const ids = ["a", "c", "data_key:b"];
+  for (const agentId of ids) await waitingPayer(source, agentId);
+  expect((await backupStorage(source, { directory })).written.toSorted()).toEqual(ids);
+  const { restored, failed } = await restoreBackup(encrypted(await open(), { keys }), { directory });
+  expect(restored.toSorted()).toEqual(["a", "c"]);
+  expect(failed).toMatchObject([{ logId: "data_key:b", error: { code: "invalid_agent_id" } }]);
+});
