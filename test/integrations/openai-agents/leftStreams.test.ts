@@ -108,6 +108,15 @@ describe("A stream of OpenAI Agents that its reader leaves", () => {
     expect(stream.finalOutput).toBe("seen 1,seen 2");
   });
 
+  it("is the same in each call of toStream, so that two readers do not share its events", async () => {
+    const { runner, agent } = world();
+    const stream = await runner.run(agent, "Go.", { agentId: "a", stream: true });
+    const read = collect(stream.toStream() as unknown as AsyncIterable<unknown>);
+    expect(() => (stream.toStream() as unknown as ReadableStream).getReader()).toThrow("locked");
+    expect((await read).length).toBeGreaterThan(0);
+    await stream.completed;
+  });
+
   it("ends without an error when the signal of the call aborts", async () => {
     const { runner, agent } = world();
     const { model } = agent;

@@ -17,6 +17,8 @@ interface EventCounts {
  */
 export class JoinedStream {
   readonly #events = new EventQueue<RunStreamEvent>(() => this.#cancel());
+  /** The result of `toStream`, which is the same in each call, as in the SDK. */
+  #stream: ReadableStream | undefined;
   #current: AnyStream | undefined;
   #tellBegun: () => void = () => {};
   #completed: Promise<void> = Promise.resolve();
@@ -115,7 +117,7 @@ export class JoinedStream {
       case "error":
         return this.#error;
       case "toStream":
-        return () => ReadableStream.from(this.#events);
+        return () => (this.#stream ??= ReadableStream.from(this.#events));
       case "toTextStream":
         return (options?: { readonly compatibleWithNodeStreams?: boolean }) =>
           options?.compatibleWithNodeStreams ? Readable.from(this.#texts()) : ReadableStream.from(this.#texts());
