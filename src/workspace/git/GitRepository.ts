@@ -2,7 +2,7 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, 
 import { tmpdir, homedir } from "node:os";
 import { join } from "node:path";
 import { assertOwnFolders, assertOwnRef, type GitFolders, gitFoldersOf, notWritten } from "./GitFolders.ts";
-import { type GitProgram, gitProgram, type GitAnswer, type GitCall, runGit } from "./runGit.ts";
+import { type GitProgram, gitProgram, type GitAnswer, type GitCall, splitAtNul, runGit } from "./runGit.ts";
 import { checkedId } from "./refName.ts";
 import { GitError } from "../../errors/workspaceErrors.ts";
 
@@ -275,8 +275,7 @@ type Setting = readonly [key: string, value: string];
 
 /** Parses the output of `git config --list -z`. */
 export function settingsIn(output: Buffer): readonly Setting[] {
-  const entries = output.toString().split("\0");
-  return entries.filter((entry) => entry !== "").map(settingIn);
+  return splitAtNul(output).map(settingIn);
 }
 
 /** Returns variables that disable the hooks in these settings, which git has since version 2.54. @throws GitError */

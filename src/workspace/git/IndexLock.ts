@@ -124,7 +124,7 @@ function isOfEndedProcess(holder: string): boolean {
   try {
     const { processId, incarnation } = JSON.parse(holder) as Readonly<Record<string, unknown>>;
     if (typeof processId !== "number" || typeof incarnation !== "string") return false;
-    return hasEnded({ processId, incarnation }, nodeProcessIdentity(), true);
+    return hasEnded({ processId, incarnation }, nodeProcessIdentity(), false);
   } catch {
     return false;
   }

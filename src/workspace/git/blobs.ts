@@ -13,12 +13,16 @@ export const largestBlob = 64 * 1024 * 1024 - 1024;
 
 /** Returns the sizes of objects with one call of git. Omits objects that a partial clone lacks. */
 export async function sizesOf(repository: GitRepository, ids: Iterable<string>): Promise<ReadonlyMap<string, number>> {
-  const input = [...new Set(ids)].map((id) => `${id}\n`).join("");
+  const input = linesOf(ids);
   if (input === "") return new Map();
   const { output } = await repository.objects(["cat-file", "--batch-check=%(objectname) %(objectsize)"], { input });
   const lines = output.toString().split("\n");
   const entries = lines.filter((line) => /^[0-9a-f]+ [0-9]+$/.test(line)).map((line) => line.split(" "));
   return new Map(entries.map(([id = "", size]) => [id, Number(size)]));
+}
+
+function linesOf(ids: Iterable<string>): string {
+  return [...new Set(ids)].map((id) => `${id}\n`).join("");
 }
 
 /** Groups items so that one call of git can output the contents of a group. */
@@ -43,7 +47,7 @@ export async function contentsOf(
   ids: Iterable<string>,
 ): Promise<ReadonlyMap<string, Uint8Array>> {
   const contents = new Map<string, Uint8Array>();
-  const input = [...new Set(ids)].map((id) => `${id}\n`).join("");
+  const input = linesOf(ids);
   if (input === "") return contents;
   const { output } = await repository.objects(["cat-file", "--batch"], { input });
   for (let at = 0; at < output.length;) {

@@ -4,6 +4,7 @@ import type { FoundFile } from "../files/readFile.ts";
 import type { GitRepository } from "./GitRepository.ts";
 import { NewBlobs } from "./blobs.ts";
 import { checkedId } from "./refName.ts";
+import { splitAtNul } from "./runGit.ts";
 
 const nothing = /^0+$/;
 /** The mode of a submodule, whose object is a commit of another repository. */
@@ -117,8 +118,7 @@ export interface IndexEntry {
 export async function indexEntries(repository: GitRepository, indexFile?: string): Promise<readonly IndexEntry[]> {
   const environment = { GIT_INDEX_FILE: indexFile ?? (await repository.copyOfIndex()) };
   const { output } = await repository.objects(["ls-files", "-t", "--stage", "-z"], { environment });
-  const entries = output.toString().split("\0");
-  return entries.filter((entry) => entry !== "").map(entryIn);
+  return splitAtNul(output).map(entryIn);
 }
 
 /** Parses an entry such as "H 100644 <id> 0\t<path>". */

@@ -6,6 +6,7 @@ import { lacksObjects } from "./history.ts";
 import { GitRepository, excludesFile, userSettings, settingsIn } from "./GitRepository.ts";
 import { indexEntries, submodule } from "./gitChanges.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { splitAtNul } from "./runGit.ts";
 
 const known: readonly string[] = ["none", "untracked", "dirty", "all"] satisfies readonly IgnoredChanges[];
 const maximumFileBytes = 1024 * 1024;
@@ -75,10 +76,7 @@ async function status(
   const files = `--untracked-files=${untracked ? "all" : "no"}`;
   const args = ["status", "--porcelain=v1", "-z", files, "--no-renames", "--ignore-submodules=dirty"];
   const { output } = await repository.withAttributes("* -filter\n", () => repository.objects(args, options));
-  const entries = output.toString().split("\0");
-  return entries
-    .filter((entry) => entry !== "")
-    .map((entry) => ({ path: entry.slice(3), isStaged: !entry.startsWith(" ") }));
+  return splitAtNul(output).map((entry) => ({ path: entry.slice(3), isStaged: !entry.startsWith(" ") }));
 }
 
 function isOwn(path: string): boolean {

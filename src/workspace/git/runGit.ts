@@ -176,3 +176,11 @@ function realPath(place: string): string | undefined {
     return undefined;
   }
 }
+
+/** Returns the parts of an output whose parts end with a NUL character. */
+export function splitAtNul(output: Buffer): readonly string[] {
+  return output
+    .toString()
+    .split("\0")
+    .filter((part) => part !== "");
+}
