@@ -1,6 +1,6 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import { noteVerified } from "../../checkpoint/format/entryCodec.ts";
-import { type Entry, prunedGapsOf } from "../../checkpoint/records/Entry.ts";
+import { type Entry, type PrunedGap, prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
@@ -23,10 +23,10 @@ import { keyStatus, orderBehindKeys } from "../keys/KeyLog.ts";
 import { AuthenticatedChain } from "./AuthenticatedChain.ts";
 import { EncryptedBlobs } from "./EncryptedBlobs.ts";
 import { SealedReceive } from "./SealedReceive.ts";
-import { type OpenedAppend, openRecords, sealRecords, translatedGaps, encryptedKind } from "./sealedRecords.ts";
-import { openSummary, type PlainField, sealSummary } from "./sealedSummary.ts";
+import { type OpenedAppend, openRecords, sealAppend, translatedGaps, encryptedKind } from "./sealedRecords.ts";
+import { openSummary, type PlainField } from "./sealedSummary.ts";
 import { PositionConflictError } from "../../errors/storageErrors.ts";
-import { encodeAppend } from "../../storage/appends/encodeAppend.ts";
+import { type EncodedAppend, encodeAppend } from "../../storage/appends/encodeAppend.ts";
 
 interface EncryptedRecordLogOptions {
   readonly keys: DataKeys;
@@ -156,7 +156,7 @@ export class EncryptedRecordLog extends KeyedRecordLog<EncryptedOwnedLog> {
     const context: EncryptedLogContext = {
       ...this.keyContext(agentId, owned),
       sha256: await this.#sha256(),
-      seal: (append, place) => this.#seal(agentId, append, place),
+      seal: (append) => this.#seal(agentId, append),
       last: (position) => this.#last(agentId, position),
       openReason: (reason) => openReason(this.keys, agentId, reason),
     };
@@ -167,18 +167,11 @@ export class EncryptedRecordLog extends KeyedRecordLog<EncryptedOwnedLog> {
     return this.hasData(agentId);
   }
 
-  async #seal(agentId: string, { id, records, snapshot }: LogAppend, place: SealedPlace): Promise<LogAppend> {
-    const { encoded, generation, position, summary } = place;
+  async #seal(agentId: string, append: PreparedAppend): Promise<LogAppend> {
+    const { gaps, appended, ...rest } = append;
     const key = await this.keyForWriting(agentId);
-    const gaps = prunedGapsOf(records);
     const stored = gaps.length > 0 ? await translatedGaps(gaps, this.stored.read(agentId)) : [];
-    const sealed = await sealRecords(key, { agentId, generation, position, id }, encoded, stored);
-    return {
-      id,
-      records: sealed,
-      ...(snapshot && { snapshot }),
-      ...(summary && { summary: await sealSummary(key, summary, this.#plain) }),
-    };
+    return sealAppend(key, { agentId, ...rest }, appended, stored, this.#plain);
   }
 
   async #last(agentId: string, position: number): Promise<ChainLink | undefined> {
@@ -257,16 +250,18 @@ function contextOf(agentId: string): string {
 
 interface EncryptedLogContext extends KeyedLogContext {
   readonly sha256: Sha256;
-  readonly seal: (append: LogAppend, place: SealedPlace) => Promise<LogAppend>;
+  readonly seal: (append: PreparedAppend) => Promise<LogAppend>;
   /** Returns the last decrypted append, or `undefined` for an empty log. */
   readonly last: (position: number) => Promise<ChainLink | undefined>;
 }
 
-interface SealedPlace {
-  readonly encoded: Uint8Array;
+interface PreparedAppend {
+  readonly id: string;
+  readonly snapshot: boolean;
   readonly generation: number;
-  readonly position: number;
-  readonly summary: LogAppend["summary"];
+  readonly appended: EncodedAppend;
+  /** The gaps of a pruning, with the checksums of plain appends. */
+  readonly gaps: readonly PrunedGap[];
 }
 
 /** An encrypted log that this process owns. Its positions are those of the stored log. */
@@ -307,17 +302,13 @@ class EncryptedOwnedLog extends KeyedOwnedLog {
     if (expectedPosition !== end.position) return () => this.#acknowledgeAgain(entry.id, expectedPosition);
     const { generation } = this;
     const appended = encodeAppend(this.agentId, entry, generation, end, this.#context.sha256);
-    const encoded = appended.encoded.subarray(0, -1);
-    const { id, snapshot } = entry;
-    const gaps = entry.records.some(({ kind }) => kind === "pruned") ? structuredClone(entry.records) : [];
+    const { id, snapshot = false } = entry;
+    const gaps = structuredClone(prunedGapsOf(entry.records));
     this.#expectedEnd = appended.end;
     return () =>
-      this.orFail(async () => {
-        const { position } = appended.end;
-        const place = { encoded, generation, position, summary: appended.summary };
-        const sealed = await this.#context.seal({ id, records: gaps, ...(snapshot && { snapshot }) }, place);
-        return this.owned.append(sealed, expectedPosition);
-      });
+      this.orFail(async () =>
+        this.owned.append(await this.#context.seal({ id, snapshot, generation, appended, gaps }), expectedPosition),
+      );
   }
 
   /** Appends again. The stored log acknowledges a repeated append by its id, and accepts no other position. */

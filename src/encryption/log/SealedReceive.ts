@@ -7,7 +7,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { encodeAppend } from "../../storage/appends/encodeAppend.ts";
 import type { AgentSummary, LastAppend, LogAppend } from "../../storage/RecordLog.ts";
 import type { DataKey } from "../keys/DataKeys.ts";
-import { sealRecords } from "./sealedRecords.ts";
+import { sealAppend, sealRecords } from "./sealedRecords.ts";
 import { type PlainField, sealSummary } from "./sealedSummary.ts";
 
 interface SealedReceiveOptions {
@@ -59,20 +59,12 @@ export class SealedReceive {
     const { agentId, plain, sha256 } = this.#options;
     const key = this.#key as DataKey;
     const given = await append(end);
-    const appended = encodeAppend(agentId, given, end.generation, this.#end, sha256);
-    const encoded = appended.encoded.subarray(0, -1);
     const { generation } = end;
-    const { position } = appended.end;
-    const { id, snapshot } = given;
-    const records = await sealRecords(key, { agentId, generation, position, id }, encoded, this.#gapsIn(given.records));
+    const appended = encodeAppend(agentId, given, generation, this.#end, sha256);
+    const { id, snapshot = false, records } = given;
+    const sealed = await sealAppend(key, { agentId, generation, id, snapshot }, appended, this.#gapsIn(records), plain);
     this.#end = appended.end;
-    const { summary } = appended;
-    return {
-      id,
-      records,
-      ...(snapshot && { snapshot }),
-      ...(summary && { summary: await sealSummary(key, summary, plain) }),
-    };
+    return sealed;
   }
 
   async #sealed(encoded: Uint8Array, line: number): Promise<Uint8Array> {

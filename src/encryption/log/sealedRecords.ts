@@ -4,9 +4,12 @@ import { decodeEntry } from "../../checkpoint/format/entryCodec.ts";
 import { type Entry, type LogRecord, type PrunedGap, prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type { EncodedAppend } from "../../storage/appends/encodeAppend.ts";
+import type { LogAppend } from "../../storage/RecordLog.ts";
 import { parseBlobReference, formatBlobReference } from "../../storage/blobs.ts";
 import { blobsNamedIn } from "../../transfer/transferredBlobs.ts";
 import type { DataKeys, DataKey } from "../keys/DataKeys.ts";
+import { type PlainField, sealSummary } from "./sealedSummary.ts";
 
 export const encryptedKind = "encrypted";
 
@@ -49,6 +52,22 @@ export async function sealRecords(
   const data = toBase64Url(await key.encrypt(encoded, contextOf(place, key.id, blobs, gaps)));
   const record = { kind: encryptedKind, v: 1, key: key.id, data, ...(blobs.length > 0 && { blobs }) };
   return gaps.length > 0 ? [record, { kind: "pruned", gaps } as LogRecord] : [record];
+}
+
+/** Encrypts an append with its summary. @param gaps - as for {@link sealRecords} */
+export async function sealAppend(
+  key: DataKey,
+  { agentId, generation, id, snapshot }: Omit<AppendPlace, "position"> & { readonly snapshot: boolean },
+  { encoded, end: { position }, summary }: EncodedAppend,
+  gaps: readonly PrunedGap[],
+  plain: readonly PlainField[],
+): Promise<LogAppend> {
+  return {
+    id,
+    records: await sealRecords(key, { agentId, generation, position, id }, encoded.subarray(0, -1), gaps),
+    ...(snapshot && { snapshot }),
+    ...(summary && { summary: await sealSummary(key, summary, plain) }),
+  };
 }
 
 /** Returns the reference under which a blob is stored. */
