@@ -89,7 +89,7 @@ export interface SealVerification {
   readonly agentId: string;
   /** The position of the last append, or 0 without appends. */
   readonly position: number;
-  /** The number of appends at the end that no seal covers yet. Changes of these appends are not found. */
+  /** The number of appends at the end that no seal covers yet. Changes of these appends are not detected. */
   readonly unsealed: number;
   /** The differences, in the order of the log. Empty if the log matches its seals. */
   readonly changes: readonly SealChange[];

@@ -41,7 +41,7 @@ export class DataKey {
     return new DataKey(id, encryption, naming);
   }
 
-  /** Encrypts bytes, which it reads before it returns. `prefix` is put before the result in plain. */
+  /** Encrypts bytes, which are all read before the first await. The result starts with the plain `prefix`. */
   encrypt(bytes: Uint8Array, context: string, prefix?: Uint8Array): Promise<Uint8Array> {
     return encryptWith(this.#encryption, bytes, context, prefix);
   }
@@ -50,7 +50,7 @@ export class DataKey {
     return decryptWith(this.#encryption, bytes, context);
   }
 
-  /** Returns the name of a blob: 64 hex characters. To compute or verify a name, the key is needed. */
+  /** Returns the name of a blob: 64 hex characters. Computing or verifying a name requires the key. */
   async nameOf(text: string): Promise<string> {
     const known = this.#names.get(text);
     if (known !== undefined) return known;

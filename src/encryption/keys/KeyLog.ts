@@ -88,7 +88,7 @@ export class KeyLog {
     });
   }
 
-  /** Replaces a key, and removes the bytes of the earlier key, unless the agent has another key meanwhile. */
+  /** Replaces a key and removes its bytes. Does nothing if another process has replaced the key. */
   async replace(before: StoredKey, make: () => Promise<StoredKey>): Promise<void> {
     const { agentId } = before;
     await this.#owning(agentId, neverDone, async (owned) => {
@@ -97,7 +97,7 @@ export class KeyLog {
       const [first, last] = [entries[0], entries.at(-1)];
       if (!first || !last || (await this.read(agentId))?.wrapped !== before.wrapped) return;
       const made = await make();
-      // The first entry is removed, so the gap that it declares must continue in this entry.
+      // This append removes the first entry, so its gap must include the gap that the first entry declares.
       const { first: start, before: prev } = prunedGapsOf(first.records)[0] ?? {
         first: first.position,
         before: first.prev,
@@ -109,12 +109,12 @@ export class KeyLog {
     });
   }
 
-  /** Removes the bytes of earlier keys that were left by a crash while they were replaced. */
+  /** Removes the bytes of earlier keys, which remain if a crash interrupts a replacement. */
   async removeReplaced(agentId: string): Promise<void> {
     let wasReplaced = false;
     for await (const { records } of this.#log.read(await this.#idOf(agentId)))
       wasReplaced = prunedGapsOf(records).length > 0;
-    // Storages do not tell all of their leftovers, but a prune removes them.
+    // Not every storage reports remaining bytes, but a pruning removes them.
     if (wasReplaced) await this.#owning(agentId, neverDone, (owned) => owned.prune());
   }
 
@@ -127,7 +127,7 @@ export class KeyLog {
     }
   }
 
-  /** Removes the key of an agent, or only that with this id, and its bytes. */
+  /** Removes the key of an agent with its bytes. With `id`, removes only the key with this id. */
   async destroy(agentId: string, id?: string): Promise<void> {
     const drop = async (owned: OwnedLog) => {
       if (id === undefined || (await this.keyIdOf(agentId)) === id) await owned.drop();

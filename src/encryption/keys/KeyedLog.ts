@@ -131,7 +131,7 @@ export abstract class KeyedOwnedLog extends OwnedLogWrapper {
       const keyId = await this.#context.keyId();
       await this.owned.drop();
       this.onEnd();
-      // Another process may own the id by now. It has another key.
+      // Another process can already own a new agent with this id, which has another key.
       await this.#context.dropped(keyId);
     });
   }

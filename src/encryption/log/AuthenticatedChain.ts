@@ -12,7 +12,7 @@ interface Jump {
 }
 
 /**
- * Verifies that a storage has left out no append. A storage can skip appends that a `pruned` record names, and anyone
+ * Verifies that a storage has omitted no append. A storage can skip appends that a `pruned` record names, and anyone
  * who can write the storage could add a `pruned` record. So only decrypted records count here.
  */
 export class AuthenticatedChain {
@@ -73,7 +73,7 @@ export class AuthenticatedChain {
     return chain.accept(to) === undefined;
   }
 
-  /** Whether consecutive gaps lead from `position` to an append: until just before it, without a hole. */
+  /** Whether consecutive gaps cover all positions after `position` up to an append. */
   #leadsFrom(position: number, { position: next, prev }: Pick<Link, "position" | "prev">): boolean {
     const ending = this.#gaps.filter(({ first, last, after }) => first <= last && last === next - 1 && after === prev);
     return ending.some(

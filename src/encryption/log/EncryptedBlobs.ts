@@ -47,7 +47,7 @@ export class EncryptedBlobs implements BlobStore {
     return this.#put({ key: created, sha256 }, { agentId, generation, encoding }, copy);
   }
 
-  /** Stores bytes. They are read before the first await, so no copy is needed. */
+  /** Stores bytes, which are all read before the first await. */
   async #put(
     { key, sha256 }: { readonly key: DataKey; readonly sha256: Sha256 },
     { agentId, generation, encoding }: BlobPlace,

@@ -182,7 +182,8 @@ export class EncryptedRecordLog extends KeyedRecordLog<EncryptedOwnedLog> {
 }
 
 /**
- * Lists agents without the data keys, which sort together. Can exceed the limit. `asked` can be the unreadable keys.
+ * Lists agents without the logs of data keys, which follow each other in the list. Can list more agents than the limit.
+ * Includes unreadable logs of data keys if unreadable agents are requested.
  */
 async function* withoutKeys(
   log: RecordLog,

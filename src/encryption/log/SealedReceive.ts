@@ -18,7 +18,7 @@ interface SealedReceiveOptions {
   readonly sha256: Sha256;
 }
 
-/** Encrypts the appends of another log while they arrive, with new checksums in the same places. */
+/** Encrypts the appends of another log as they arrive. Positions stay, and checksums are computed again. */
 export class SealedReceive {
   readonly #options: SealedReceiveOptions;
   #key: DataKey | undefined;

@@ -103,7 +103,7 @@ export function positionRanges(positions: readonly number[]): readonly PositionR
   return ranges;
 }
 
-/** Returns the covered positions with their digests, whose numbers differ in a forged seal. */
+/** Returns the covered positions with their digests. A forged seal can have more positions than digests. */
 export function coveredBy({ covers, digests }: SealContent): readonly (readonly [position: number, digest: string])[] {
   const covered: [number, string][] = [];
   for (const [first, last] of covers)
@@ -139,9 +139,9 @@ export interface SealKeeper {
   /** Returns the newest seal of a log, or `undefined` if none was written. */
   read(agentId: string): Promise<KeptSeal | undefined>;
   /**
-   * Keeps a seal. Called when the append with the seal is durable. `append` waits for this call. Because a replaced
-   * owner may write late, ignore a seal if the kept seal has a higher generation, or a higher position in the same
-   * generation.
+   * Stores a seal in place of the earlier seal of the log. Called when the append with the seal is durable. `append`
+   * waits for this call. Because a replaced owner may write late, ignore a seal if the stored seal has a higher
+   * generation, or a higher position in the same generation.
    */
   write(agentId: string, seal: KeptSeal): Promise<void>;
   /** Lists the ids of all kept seals. If the method is missing, `verifySeals` does not find agents that were removed. */

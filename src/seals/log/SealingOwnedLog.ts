@@ -32,15 +32,15 @@ export interface SealingContext {
   /** Reads all appends of the log. @throws SealBrokenError */
   readonly all: () => Promise<readonly FoundAppend[]>;
   readonly sign: (content: SealContent) => Promise<Seal>;
-  /** Keeps that the log will be deleted. Returns the newest kept seal. */
+  /** Stores that the log will be deleted. Returns the newest kept seal. */
   readonly keepDropping: () => Promise<KeptSeal | undefined>;
-  /** Keeps a seal. The generation of the seal defaults to the generation of the owner. */
+  /** Stores a seal outside the log. Its generation defaults to the generation of the owner. */
   readonly keep: (
     kept: Pick<KeptSeal, "position" | "hash" | "dropped"> & { readonly generation?: number },
   ) => Promise<void>;
 }
 
-/** A change of the status ends a period that a reader relies on. Starts are sealed with the appends that follow. */
+/** A change to this status is sealed with later appends. Every other status is sealed at once, for its readers. */
 const unsealedStatus = "in_progress";
 
 /** A sealed log that this process owns. Adds a seal to some of its appends. */

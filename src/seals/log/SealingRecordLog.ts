@@ -135,7 +135,7 @@ export class SealingRecordLog extends RecordLogWrapper<SealingOwnedLog> {
     await orUnavailable("keepAt.write()", agentId, async () => this.options.keepAt?.write(agentId, kept));
   }
 
-  /** Compares the log with the seal that is kept elsewhere, and finishes the note of an interrupted deletion. */
+  /** Compares the log with its kept seal. Finishes the note of an interrupted deletion. */
   async #truncation(agentId: string, owned: OwnedLog): Promise<SealBrokenError | undefined> {
     const { sha256 } = this.options;
     const kept = owned.damage ? undefined : await this.#kept(agentId);
@@ -148,7 +148,7 @@ export class SealingRecordLog extends RecordLogWrapper<SealingOwnedLog> {
     const [change] = changes;
     if (change) return new SealBrokenError(agentId, change);
     const isDeleted = kept.dropping && !newest && tail.length === 0;
-    // A crash prevented this note. With it, a restored copy of the deleted log is found.
+    // A crash prevented this note, which makes a restored copy of the deleted log detectable.
     if (isDeleted)
       await this.#keep(agentId, { agentId, generation: kept.generation, position, hash: "", dropped: true });
     return undefined;

@@ -140,7 +140,7 @@ export class FileBlobStore extends AgentBlobs {
     super({ disk: new Disk(fileSystem, clock), sha256, tasks: join(resolve(directory), "tasks") });
   }
 
-  /** Makes a directory again that was removed since its last use. */
+  /** Recreates a directory that was removed since its last use. */
   override async putNamed(agentId: string, reference: string, bytes: Uint8Array): Promise<void> {
     try {
       await super.putNamed(agentId, reference, bytes);

@@ -56,8 +56,8 @@ const scheme = "blob://";
 const references = /blob:\/\/[0-9a-f]{64}-[0-9]+(?:\.gz)?/g;
 
 /**
- * Removes unreferenced blobs of earlier owners, which crashed before they wrote the line. `lines` are all lines of the
- * log. Lines of the current owner may still be written.
+ * Removes unreferenced blobs of earlier owners, which crashed before they wrote the line. Keeps all blobs of the current
+ * owner, which can still write their lines. `lines` are all lines of the log.
  */
 async function sweepBlobs(
   disk: Disk,

@@ -2,7 +2,7 @@ import type { FoundEntry } from "./layout/SegmentScan.ts";
 import type { Open } from "./layout/Segment.ts";
 import type { LoadedLog, LogPart } from "./read/LogLoader.ts";
 
-/** The input of a new segment, which are references to older segments and lines to copy. */
+/** The content of a new segment: references to older segments, and lines to copy. */
 export interface CopiedTail {
   readonly from: number;
   readonly base: Open["base"];

@@ -203,7 +203,7 @@ export class StatusIndex {
     }
   }
 
-  /** Only the user who owns the storage creates an index, which another user's index would shut out. */
+  /** Only the user who owns the storage creates an index, because other users cannot change it. */
   async #isOwnStorage(): Promise<boolean> {
     return this.#isOwn((await this.#disk.stat(this.#tasks)) ?? {});
   }

@@ -21,7 +21,7 @@ export class OwnedSegment {
   /**
    * Appends bytes durably, and checks that the segment is owned. Write no more after a rejection.
    *
-   * @returns the generations
+   * @returns the generations of all segments, highest first.
    */
   async store(bytes: Uint8Array): Promise<readonly number[]> {
     await this.#file.store(bytes);
