@@ -40,7 +40,7 @@ export async function compare(
   const storage = await session.storage();
   const agentId = await findAgent(storage, given);
   const otherId = other === undefined ? agentId : await findAgent(storage, other);
-  const prices = file === undefined ? undefined : await pricesIn(resolve(io.cwd, file));
+  const prices = await pricesIn(io, file);
   const before = await readRunTrace(storage, { agentId, runId: run });
   const after = await readRunTrace(storage, { agentId: otherId, runId: otherRun });
   const comparison = compareRuns(before, after, { prices });

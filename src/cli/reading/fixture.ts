@@ -33,12 +33,7 @@ export async function fixture(session: Session, options: FixtureCommandOptions, 
   const text = `${JSON.stringify(created)}\n`;
   const bytes = Buffer.byteLength(text);
   const file = resolve(io.cwd, out);
-  await writeOver(
-    file,
-    (async function* () {
-      yield text;
-    })(),
-  );
+  await writeOver(file, [text]);
   const { runId } = created;
   if (output.json) return output.document({ agentId, runId, file, bytes, hidden });
   await output.line("Wrote a run of ", painted("bold", agentId), ` to ${file} (${bytesText(bytes)}).`);

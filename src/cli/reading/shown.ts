@@ -5,6 +5,8 @@ import type { Output } from "../terminal/Output.ts";
 import { type Part, painted, plain, type Paint, type Painted } from "../terminal/painted.ts";
 import { shortValue, bytesText } from "../terminal/shortTexts.ts";
 import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { CommandIo } from "../terminal/CommandIo.ts";
 import type { TokenPrices } from "../../timeline.ts";
 import { assertFile } from "../storage/commandFiles.ts";
 
@@ -114,8 +116,10 @@ export async function warnOfDamage(
   return "damaged";
 }
 
-/** Reads a price file, which the user of the prices validates. @throws CommandFailure */
-export async function pricesIn(file: string): Promise<TokenPrices> {
+/** Reads the file of `--prices`, whose content the user of the prices validates. @throws CommandFailure */
+export async function pricesIn({ cwd }: CommandIo, given: string | undefined): Promise<TokenPrices | undefined> {
+  if (given === undefined) return undefined;
+  const file = resolve(cwd, given);
   await assertFile(file);
   return jsonGiven(await readFile(file, "utf8"), file) as TokenPrices;
 }

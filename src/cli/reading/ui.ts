@@ -25,7 +25,7 @@ export async function ui(session: Session, options: UiCommandOptions, given?: st
   const agentId = given === undefined ? undefined : await findAgent(storage, given);
   const inspector = inspect(storage);
   const { out, redact, showSecrets = false, last, port } = options;
-  const prices = options.prices === undefined ? undefined : await pricesIn(resolve(session.io.cwd, options.prices));
+  const prices = await pricesIn(session.io, options.prices);
   const shown = { redact, prices, secrets: showSecrets ? "show" : "hide", ...(last > 0 && { last }) } as const;
   if (out !== undefined) {
     const id = agentOfPage(agentId);

@@ -55,7 +55,7 @@ type Pieces = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>
  *
  * @throws CommandFailure if its directory is missing
  */
-export async function writeOver(file: string, pieces: AsyncIterable<string>): Promise<void> {
+export async function writeOver(file: string, pieces: Pieces): Promise<void> {
   const found = await stat(file).catch(() => undefined);
   // A pipe or a terminal cannot be replaced, so the data is written directly.
   if (found && !found.isFile()) return pipeline(pieces, createWriteStream(file));
