@@ -134,13 +134,14 @@ class TimelineRequests {
   async #sendList(response: ServerResponse): Promise<void> {
     const agents = [];
     const texts = redactionOf(this.#options);
-    const listed = this.#inspector.agents({ limit: mostListed, explain: true });
+    const listed = this.#inspector.agents({ limit: mostListed + 1, explain: true });
     for await (const { agentId, shape, status, updatedAt = "", reason = "" } of listed) {
       const shown = shape === "agent" ? status : shape;
       agents.push({ id: agentId, status: shown, at: updatedAt, reason: texts.text(reason), url: this.urlOf(agentId) });
     }
     const assets = await pageAssets();
-    await send(response, contentSecurityPolicy(assets), valueHtml(assets, "Agents", { agents }));
+    const list = { agents: agents.slice(0, mostListed), hasMore: agents.length > mostListed };
+    await send(response, contentSecurityPolicy(assets), valueHtml(assets, "Agents", list));
   }
 
   async #sendPage(agentId: string, response: ServerResponse): Promise<void> {

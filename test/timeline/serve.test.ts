@@ -152,6 +152,23 @@ describe("a served timeline", () => {
     stop.abort();
   });
 
+  it("says that the storage has more agents than the list", async () => {
+    const listed = { agentId: "a", shape: "agent", status: "completed", cursor: "a" };
+    const counted = async (count: number) => {
+      const agents = async function* () {
+        for (let at = 0; at < count; at++) yield listed;
+      };
+      const many = await serveTimeline(Object.assign(inspect(storage), { agents }) as never);
+      const { agents: shown, hasMore } = dataOf<{ agents: readonly unknown[]; hasMore: boolean }>(
+        (await get(many.url)).body,
+      );
+      await many.close();
+      return [shown.length, hasMore];
+    };
+    expect(await counted(1_000)).toEqual([1_000, false]);
+    expect(await counted(1_001)).toEqual([1_000, true]);
+  });
+
   it("serves agents whose names are special in URLs", async () => {
     for (const agentId of [".", "..", "a/../b", "?", "#", "%2e"]) {
       await pictured.parallelCalls(storage, agentId);

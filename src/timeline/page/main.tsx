@@ -17,7 +17,7 @@ function draw(): void {
 }
 
 function Page() {
-  if ("agents" in parsed) return <AgentList agents={parsed.agents} />;
+  if ("agents" in parsed) return <AgentList agents={parsed.agents} hasMore={parsed.hasMore} />;
   if ("comparison" in parsed) return <ComparisonApp data={parsed} />;
   return <TimelineApp data={data} live={live} />;
 }
@@ -51,9 +51,11 @@ if (events !== undefined) follow(events);
 
 interface AgentListData {
   readonly agents: readonly ListedPage[];
+  /** Whether the storage has agents that the list omits. */
+  readonly hasMore: boolean;
 }
 
-function AgentList({ agents }: AgentListData) {
+function AgentList({ agents, hasMore }: AgentListData) {
   return (
     <main class="agents">
       <h1>Agents</h1>
@@ -69,6 +71,11 @@ function AgentList({ agents }: AgentListData) {
           </li>
         ))}
       </ul>
+      {hasMore && (
+        <p class="empty">
+          The storage has more than {agents.length} agents. To see another agent, use <code>ui &lt;agent&gt;</code>.
+        </p>
+      )}
     </main>
   );
 }
