@@ -38,7 +38,7 @@ const lockName = "lock";
 const lockId = "backup";
 /** The names of the files that {@link write} renames at its end. A user's file never has such a name. */
 const unfinishedName = /^(?:backup\.json|[0-9a-f]{40}\.archive)\.[0-9a-f-]{36}\.unfinished$/;
-/** More than the size of the first line of an archive. */
+/** The number of bytes that are read to find the first line of an archive. The line is shorter. */
 const headerBytes = 16 * 1024;
 
 /** The directory of a backup: a marker file and one archive for each log. Failures throw StorageError. */
@@ -84,7 +84,7 @@ export class BackupFolder {
     }
   }
 
-  /** Locks the directory by owning a log in it. The lease of a log ends with the process. */
+  /** Locks the directory by owning a log in it. Another process can own the log after this process has ended. */
   async #lock(): Promise<OwnedLog> {
     try {
       const lock = await this.#locks.open(lockId, processOwner());

@@ -100,7 +100,7 @@ export class ArchiveReader {
    */
   #assertFewItems(line: Uint8Array): void {
     const most = Math.max(defaultMaxPartBytes, this.#maxPartBytes) / bytesOfItem;
-    // Most lines have fewer bytes than this.
+    // A line cannot have more items than bytes, so the items of a short line are not counted.
     if (line.length <= most || itemsIn(line) <= most) return;
     throw new InvalidArchiveError(
       `a line has more than ${most} values and keys, which is one for every ${bytesOfItem} bytes of maxPartBytes`,

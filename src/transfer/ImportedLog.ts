@@ -57,7 +57,7 @@ export class ImportedLog {
   #keptBytes = 0;
   #next: NextNumbers = { nextVersion: 1, nextLane: 1 };
   #position = 0;
-  /** True if appends are missing. A later record must repeat their content, because otherwise the chain is broken. */
+  /** True if a pruning removed appends of the log. A later `pruned` record restates their content. */
   #wasPruned = false;
   #checkpoints = new Map<number, number>();
 
@@ -128,7 +128,6 @@ export class ImportedLog {
 
   #assertSound(entry: Entry): void {
     const pruning = pruningIn([entry]);
-    // A gap means that a pruning removed appends. A later `pruned` record restates them.
     this.#wasPruned ||= entry.position !== this.#position + 1;
     this.#position = entry.position;
     const unknown = unknownKind(entry);
@@ -211,7 +210,7 @@ export function statusWithoutApprovals(
 type Fields = Readonly<Record<string, unknown>>;
 type Lean<Kind extends AgentRecord["kind"]> = (record: Extract<AgentRecord, { kind: Kind }>) => Fields;
 
-/** A value in the form that any value can have. */
+/** A stored `null`, which is valid in place of any stored value. */
 const noValue: StoredValue = Object.freeze({ $plain: null });
 
 /**

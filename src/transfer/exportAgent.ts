@@ -58,12 +58,15 @@ export interface ExportOptions {
    * readable. `false` for a plain archive. Defaults to the keys of an encrypted storage, and to `false` otherwise.
    */
   readonly keys?: KeySource | false | undefined;
-  /** Ends the export with the signal's reason when aborted. Discard its bytes, because it cancels a move that it started. */
+  /**
+   * Ends the export with the signal's reason when aborted. An aborted export cancels a move that it started, so discard
+   * the bytes of the export.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
 const encoder = new TextEncoder();
-/** Small parts are combined. */
+/** Smaller parts are combined until they have this number of bytes. */
 const yieldedBytes = 256 * 1024;
 
 const optionsSchema = strictOptions(() => ({

@@ -71,7 +71,7 @@ export function forkAppend(
   return summary ? { ...append, summary } : append;
 }
 
-/** 40 random bits. A deleted fork with the same id has other lanes. */
+/** Returns 40 random bits, so that a fork has other lanes than a deleted fork with the same id. */
 function randomNumber(): number {
   return Number.parseInt(crypto.randomUUID().replaceAll("-", "").slice(0, 10), 16);
 }

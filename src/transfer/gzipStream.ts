@@ -88,7 +88,7 @@ async function feed(
   while (!isSettled) {
     const { value, done } = await input.next();
     const given = done ? writer.close() : writer.write(value);
-    // The read reports the same failure.
+    // A failed write also fails the pending read, which reports the failure.
     await Promise.race([settled, given.catch(() => settled)]);
     await Promise.race([settled, done ? settled : nextTurn()]);
   }

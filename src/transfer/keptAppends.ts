@@ -25,13 +25,13 @@ type SourceLog = CopiedLog & Partial<Pick<RecordLog, "capabilities">>;
 const mostBytes = 16 * 1024 * 1024;
 
 export interface KeptLog extends CopiedLog {
-  /** `undefined` if the log exceeds the limit. */
+  /** The lines of the log. `undefined` if they exceed the limit. */
   readonly kept?: readonly KeptAppend[];
 }
 
 /**
- * Returns a log whose lines are read and verified only once, because they are kept. If the log exceeds the limit, it is
- * returned unchanged. A redacted log is in this case also read in its stored form, as kept lines are.
+ * Returns a log whose lines are read and verified only once, because they are kept. Returns the given log if its lines
+ * exceed the limit. A redacted log above the limit is returned in its stored form, as kept lines are.
  *
  * @param survey Receives all lines.
  */
@@ -212,7 +212,10 @@ interface KeptAppend {
 
 type StoredLog = Pick<RecordLog, "read"> & Required<Pick<RecordLog, "encodedAppends">>;
 
-/** Returns whether an archive of the agent has the record. It omits the custody records at the end of a log. */
+/**
+ * Returns whether an archive contains the record if it is at the end of the log. An archive omits custody records there,
+ * except for a record with `asksAgain`.
+ */
 export function isAboutMore(record: { readonly kind: string; readonly asksAgain?: true }): boolean {
   return record.kind !== "custody" || record.asksAgain === true;
 }

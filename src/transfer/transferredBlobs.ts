@@ -27,7 +27,7 @@ interface BlobOptions {
   readonly isOfAgent: boolean;
 }
 
-/** Yields each blob of a log once, before the first line that refers to it. */
+/** Finds the blobs that lines name, and reads each blob once. */
 export class BlobsOfLines {
   readonly #blobs: BlobStore;
   readonly #agentId: string;
@@ -44,7 +44,7 @@ export class BlobsOfLines {
     return this.#given.size;
   }
 
-  /** Returns new strings in a line that look like blob references. */
+  /** Returns the strings in a line that look like references to blobs that were not read yet. */
   newIn(line: Uint8Array): readonly string[] {
     return [...blobsNamedIn(line)].filter((reference) => !this.#given.has(reference));
   }

@@ -11,8 +11,8 @@ const hashes = /[0-9a-f]{64}/g;
 
 /**
  * Returns the SHA-256 of all file contents that a rollback or checkpoint can need. A rollback stops only at kept
- * checkpoints, so only the first and the last state of a file between two of them count. Reverted notes need no
- * contents. Other notes need all their contents.
+ * checkpoints. So of the file changes between two kept checkpoints, only the first and the last content of each file
+ * are needed. A reverted note needs no contents. A note of another kind needs all contents that it names.
  *
  * @returns `undefined` if every content can be needed, because a note cannot be read or a command was interrupted.
  */

@@ -111,8 +111,8 @@ interface BlobCopy {
 }
 
 /**
- * Copies every blob in the lines to the other agent, and yields each line after its blobs. Skips missing blobs and
- * texts that only look like references.
+ * Yields the lines, and copies every blob that they name to the other agent. All copies are complete before the end,
+ * because the fork is visible only afterwards. Skips missing blobs and texts that only look like references.
  *
  * @param onMissing Called after the last line with one of the missing blobs. It can throw.
  */

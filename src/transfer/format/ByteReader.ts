@@ -50,7 +50,7 @@ export class ByteReader {
       while (this.#length < length) if (!(await this.#more())) throw new InvalidArchiveError("its end is missing");
       return this.#take(length);
     }
-    // Memory that is not written yet takes no room, and received chunks are released early.
+    // Unwritten parts of the buffer take no physical memory, and each received chunk is released once it is copied.
     const whole = new Uint8Array(length);
     for (let at = 0; at < length;) {
       if (this.#length === 0 && !(await this.#more())) throw new InvalidArchiveError("its end is missing");
