@@ -14,7 +14,7 @@ class ReceivedText {
   static of(length: number, hash: number): ReceivedText {
     const text = new ReceivedText();
     text.length = length;
-    text.#hash = hash;
+    if (length > 0) text.#hash = hash;
     return text;
   }
 
@@ -29,8 +29,9 @@ class ReceivedText {
     return start.length === this.length && start.#hash === this.#hash;
   }
 
+  /** The hash of an empty text is 0 in a position, which keeps positions short. */
   get parts(): [length: number, hash: number] {
-    return [this.length, this.#hash];
+    return [this.length, this.length > 0 ? this.#hash : 0];
   }
 }
 
@@ -40,7 +41,10 @@ export interface ReceivedResponse extends Readonly<Record<TextKind, ReceivedText
 type ResponsePlace = Pick<RunDelta, "nodeId" | "branch" | "agentPath">;
 
 const count = z.number().int().min(0);
-/** A position has an empty branch if a response without a branch has a path. */
+/**
+ * A position has an empty node if a response has the node of the response before, and an empty branch if a response
+ * without a branch has a path.
+ */
 const branch = z.string().optional();
 const agentPath = z.array(z.string()).optional();
 const positionSchema = z.tuple([
@@ -73,7 +77,9 @@ export class StreamCursor {
     const cursor = new StreamCursor();
     cursor.log = [append, items];
     cursor.chunk = { writer, number };
-    for (const [id, nodeId, length, hash, reasoningLength, reasoningHash, branch, path] of open) {
+    let nodeId = "";
+    for (const [id, node, length, hash, reasoningLength, reasoningHash, branch, path] of open) {
+      nodeId = node || nodeId;
       const reasoning = ReceivedText.of(reasoningLength, reasoningHash);
       const place = { nodeId, ...(branch && { branch }), ...(path?.length && { agentPath: path }) };
       cursor.open.set(id, { ...place, text: ReceivedText.of(length, hash), reasoning });
@@ -82,13 +88,13 @@ export class StreamCursor {
   }
 
   get position(): string {
-    const open = [...this.open].map(([id, { nodeId, branch, agentPath, text, reasoning }]) => [
-      id,
-      nodeId,
-      ...text.parts,
-      ...reasoning.parts,
-      ...(branch === undefined && !agentPath ? [] : [branch ?? "", agentPath ?? []]),
-    ]);
+    let last = "";
+    const open = [...this.open].map(([id, { nodeId, branch = "", agentPath, text, reasoning }]) => {
+      const node = nodeId === last ? "" : nodeId;
+      last = nodeId;
+      const place = agentPath ? [branch, agentPath] : branch === "" ? [] : [branch];
+      return [id, node, ...text.parts, ...reasoning.parts, ...place];
+    });
     const parts = JSON.stringify([...this.log, this.chunk.writer, this.chunk.number, open]);
     return toBase64Url(utf8(parts));
   }

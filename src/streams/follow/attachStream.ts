@@ -27,7 +27,7 @@ import { warn } from "../../internal/warn.ts";
 export type StreamChunk = RunDelta & {
   /**
    * The position of the client after this chunk, for the option `after`. It can be the `id` of a server-sent event.
-   * Each incomplete response adds about 100 bytes, so with more than 100 parallel branches a position can be too long
+   * Each incomplete response adds about 80 bytes, so with more than 150 parallel branches a position can be too long
    * for a header.
    */
   readonly position: string;
