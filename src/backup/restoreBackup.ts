@@ -7,7 +7,7 @@ import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { shapeOfStatus } from "../storage/summaries.ts";
 import { openForMove } from "../transfer/exportAgent.ts";
-import { importAgent, receiveLog } from "../transfer/importAgent.ts";
+import { receiveAgent, receiveLog } from "../transfer/importAgent.ts";
 import { logOf } from "../transfer/logOf.ts";
 import { BackupFolder, type BackedUpLog } from "./BackupFolder.ts";
 import { type BackupOptions, type FailedLog, isAboutOneLog } from "./backupStorage.ts";
@@ -74,8 +74,8 @@ export async function restoreBackup(
   const { maxPartBytes = Infinity, keys } = options;
   const restore = async ({ shape, file }: BackedUpLog): Promise<void> => {
     const stream = folder.bytesOf(file);
-    if (shape === undefined) await importAgent(storage, stream, { maxPartBytes, keys });
-    else await receiveLog(target, stream, { maxPartBytes, keys });
+    const receive = shape === undefined ? receiveAgent : receiveLog;
+    await receive(target, stream, { maxPartBytes, keys });
   };
   for (const archive of archives.values()) {
     options.signal?.throwIfAborted();

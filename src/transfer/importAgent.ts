@@ -239,6 +239,23 @@ const receivedShapes = ["thread", "session", "inbox"];
 type ReceiveLogOptions = Pick<ImportOptions, "maxPartBytes" | "keys">;
 
 /**
+ * Imports an agent from an archive of `exportLog` as a copy.
+ *
+ * @throws InvalidArchiveError for the archive of a move, because the agent could run without a takeover.
+ * @throws The other errors of `importAgent`.
+ */
+export async function receiveAgent(
+  target: TransferStorage<"receive">,
+  stream: AsyncIterable<Uint8Array>,
+  options: ReceiveLogOptions,
+): Promise<void> {
+  await withArchive(target, stream, options, async (archive) => {
+    if (archive.header.move !== undefined) throw new InvalidArchiveError("it belongs to a move, and not to a backup");
+    await importFrom(target, archive, options);
+  });
+}
+
+/**
  * Stores the log of a thread, a session or an inbox from an archive of `exportLog`. The new owner adds one append
  * without records.
  *

@@ -13,7 +13,7 @@ import { exportAgent, finishMove, importAgent } from "agent-persistence/transfer
 import { describe, expect, it, vi } from "vitest";
 import { testDirectory } from "../storage/file/support/fixture.ts";
 import { delegatingLog } from "../testing/delegatingLog.ts";
-import { finish, payer, storages, waitingPayer } from "../transfer/movedAgents.ts";
+import { bytesOf, finish, payer, storages, waitingPayer } from "../transfer/movedAgents.ts";
 
 const newDirectory = async () => join(await testDirectory(), "backup");
 
@@ -210,6 +210,16 @@ describe("a backup", () => {
     });
     await rename(join(directory, "logs", name), join(directory, "logs", `${"0".repeat(40)}.archive`));
     expect(await restoreBackup(await memory(), { directory })).toMatchObject({ restored: [], failed: [{}] });
+  });
+
+  it("does not restore the archive of a move, whose agent could run without a takeover", async () => {
+    const [source, target, directory] = [await memory(), await memory(), await newDirectory()];
+    await waitingPayer(source, "a");
+    await backupStorage(source, { directory });
+    const [name = ""] = await readdir(join(directory, "logs"));
+    await writeFile(join(directory, "logs", name), await bytesOf(exportAgent(source, "a", { move: true })));
+    const failed = [{ logId: "a", error: { code: "invalid_archive" } }];
+    expect(await restoreBackup(target, { directory })).toMatchObject({ restored: [], failed });
   });
 
   it("copies a pruned session whose large values were removed", async () => {
