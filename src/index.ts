@@ -130,6 +130,6 @@ export type {
 } from "./persistence/config/triggers.ts";
 export { triggers } from "./persistence/config/triggers.ts";
 export type { CheckpointFilter, PersistenceStorageProvider } from "./storage/PersistenceStorageProvider.ts";
-export { InMemoryPersistenceStorageProvider } from "./storage/memory/InMemoryPersistenceStorageProvider.ts";
+export { InMemoryPersistenceStorageProvider } from "./storage/memory/MemoryRecordLog.ts";
 export { NoPersistenceStorageProvider } from "./storage/none/NoPersistenceStorageProvider.ts";
 export type { Telemetry } from "./telemetry/Telemetry.ts";

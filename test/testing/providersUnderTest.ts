@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { FilePersistenceStorageProvider } from "../../src/file.ts";
 import { LogPersistenceStorageProvider } from "../../src/storage/LogPersistenceStorageProvider.ts";
-import { InMemoryPersistenceStorageProvider } from "../../src/storage/memory/InMemoryPersistenceStorageProvider.ts";
-import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
+import { InMemoryPersistenceStorageProvider, MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import type { ProviderHarness } from "../../src/testing/conformance/provider/providerTest.ts";
 import { testDirectory } from "../storage/file/support/fixture.ts";
 import { TextProvider } from "./TextProvider.ts";

@@ -21,6 +21,7 @@ import type {
   RecordLog,
   StoredAppends,
 } from "../RecordLog.ts";
+import { LogPersistenceStorageProvider } from "../LogPersistenceStorageProvider.ts";
 import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
 import { formatBlobReference, parseBlobReference } from "../blobs.ts";
 import { Watchers } from "../Watchers.ts";
@@ -33,6 +34,22 @@ const optionsSchema = strictOptions(() => ({ sha256: sha256Schema.optional() }))
 
 /** The retry delay for a busy agent, in milliseconds. In memory, ownership is never taken over. */
 const retryAfterMs = 1000;
+
+/**
+ * Stores agents in the memory of this process, for unit tests and temporary agents. Values are encoded like in durable
+ * storages, so values that cannot be stored are also rejected here.
+ *
+ * @example
+ * ```ts
+ * const storage = new InMemoryPersistenceStorageProvider();
+ * const agent = new AIAgent({ promptExecutor, llmModel }).install(Persistence, { storage });
+ * ```
+ */
+export class InMemoryPersistenceStorageProvider extends LogPersistenceStorageProvider {
+  constructor() {
+    super(new MemoryRecordLog());
+  }
+}
 
 /**
  * Stores logs in the memory of this process, for tests and temporary agents. Records are encoded like in durable

@@ -8,7 +8,7 @@ import { strategy } from "../../../src/agent/strategy/Strategy.ts";
 import { textOf } from "../../../src/agent/model/nodes.ts";
 import type { ContentPart } from "../../../src/checkpoint/messages/Message.ts";
 import { ModelRequestError } from "../../../src/errors/modelErrors.ts";
-import { InMemoryPersistenceStorageProvider } from "../../../src/storage/memory/InMemoryPersistenceStorageProvider.ts";
+import { InMemoryPersistenceStorageProvider } from "../../../src/storage/memory/MemoryRecordLog.ts";
 import { Persistence } from "../../../src/persistence/Persistence.ts";
 import { scriptedModel } from "../../../src/testing/doubles/scriptedModel.ts";
 import { gate } from "../gate.ts";
