@@ -34,6 +34,7 @@ export const agentIdGroups: Readonly<Record<string, readonly string[]>> = {
     ...[255, 256, 1_000].map((length) => "x".repeat(length)),
     `${"x".repeat(999)}y`,
     "X".repeat(1_024),
+    `${"X".repeat(1_023)}Y`,
     "é".repeat(512),
   ],
 };

@@ -67,6 +67,22 @@ export const brokenProviders: readonly BrokenProvider[] = [
       ),
   },
   {
+    mistake: "omits checkpoints of branches",
+    caughtBy: "keeps checkpoints of parallel branches",
+    make: () => reading((all) => all.filter(({ branch }) => branch === undefined)),
+  },
+  {
+    mistake: "keeps one checkpoint for a node and its input",
+    caughtBy: "keeps checkpoints of parallel branches",
+    make: () =>
+      reading((all) =>
+        all.filter(
+          ({ nodeId, lastInput }, index) =>
+            all.findIndex((data) => data.nodeId === nodeId && data.lastInput === lastInput) === index,
+        ),
+      ),
+  },
+  {
     mistake: "keeps the line of the latest checkpoint only",
     caughtBy: "keeps branches: two checkpoints with one parent, and two runs",
     make: () =>
@@ -118,6 +134,11 @@ export const brokenProviders: readonly BrokenProvider[] = [
     mistake: "cuts long agent ids",
     caughtBy: "separates agents with ids that are long",
     make: () => keyed((agentId) => agentId.slice(0, 255)),
+  },
+  {
+    mistake: "cuts agent ids at 1,000 characters",
+    caughtBy: "separates agents with ids that are long",
+    make: () => keyed((agentId) => agentId.slice(0, 1_000)),
   },
   {
     mistake: "resolves agent ids as paths",

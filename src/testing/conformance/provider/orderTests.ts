@@ -67,6 +67,16 @@ export const orderTests: readonly ProviderTest[] = [
     await storage.expectStored("a", [root, left, right, next, back], expect);
   }),
 
+  providerTest("keeps checkpoints of parallel branches", async (storage, expect) => {
+    const end = { nodeId: "finish", lastInput: "the same", status: "completed", parentId: "1-1" } as const;
+    const fork = exampleCheckpoint("a", 1, { nodeId: "both" });
+    const loud = exampleCheckpoint("a", 2, { ...end, branch: "both#loud" });
+    const quiet = exampleCheckpoint("a", 3, { ...end, branch: "both#quiet" });
+    const join = exampleCheckpoint("a", 4, { nodeId: "both", parentId: "1-1", joined: "1-1" });
+    await storage.saveAll([fork, loud, quiet, join]);
+    await storage.expectStored("a", [fork, loud, quiet, join], expect);
+  }),
+
   providerTest("separates checkpoints with similar ids", async (storage, expect) => {
     const ids = ["first", "First", "first ", ..."first/1 ../first __proto__ constructor é e\u0301 f 1 01".split(" ")];
     ids.push("x".repeat(256));
