@@ -69,8 +69,8 @@ it.each(names)(
   },
 );
 
-/** What a later version shows otherwise: the id of a request that is asked anew, when it was asked, and the format. */
-const shownOtherwise: readonly string[] = ["requestId", "askedAt", "formatVersion"];
+/** What a later version shows otherwise: the id of a request that is asked anew, when it was asked, the format, and texts. */
+const shownOtherwise: readonly string[] = ["requestId", "askedAt", "formatVersion", "notChecked"];
 
 function asBefore(value: unknown): unknown {
   return JSON.parse(
