@@ -30,7 +30,8 @@ describe("completion", () => {
     expect(await words(desk, "move", "")).toEqual(["finish", "cancel", "help"]);
     expect(await words(desk, "list", "--st")).toEqual(["--storage", "--status"]);
     expect(await words(desk, "completion", "")).toEqual(["bash", "zsh", "fish"]);
-    expect(await words(desk, "list", "--status", "")).toContain("waiting");
+    expect(await words(desk, "list", "--status", "")).toEqual(expect.arrayContaining(["waiting", "moved"]));
+    expect(await words(desk, "tasks", "list", "--status", "")).not.toContain("moved");
   });
 
   it("suggests agents and checkpoints of the storage if it can be read", async () => {
