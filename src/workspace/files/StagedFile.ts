@@ -41,10 +41,14 @@ export function removeUnfinished(folder: string, names: readonly string[]): void
 export async function stageState(
   place: FilePlace,
   state: FileState,
-  content: Uint8Array = new Uint8Array(),
+  content: Uint8Array | undefined,
   phases?: Phases,
 ): Promise<StagedFile> {
-  if (state.kind === "file") return stage(place, content, { mode: state.mode, phases });
+  if (state.kind === "file") {
+    // An empty file in place of a missing content would lose data.
+    if (content?.length !== state.bytes) throw new TypeError("the content of the file is missing");
+    return stage(place, content, { mode: state.mode, phases });
+  }
   const at = temporaryName(place);
   try {
     symlinkSync(state.target, at);

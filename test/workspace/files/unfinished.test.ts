@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
-import { readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { Phases } from "../../../src/workspace/files/inPhases.ts";
+import { stateOf } from "../../../src/workspace/files/readFile.ts";
 import { WorkspaceFiles } from "../../../src/workspace/files/WorkspaceFiles.ts";
 import { Coder, temporaryFolder, treeOf } from "../fixture.ts";
 
@@ -54,4 +55,17 @@ it("write_file refuses content that is not base64", async () => {
   const refused = expect.stringContaining("not base64") as string;
   expect(await coder.run()).toEqual([refused, refused, { path: "b", bytes: 2, created: true }]);
   expect(Object.keys(treeOf(coder.root))).toEqual(["b"]);
+});
+
+it("a file is not replaced if its new content is missing or has another length", async () => {
+  const root = temporaryFolder();
+  writeFileSync(join(root, "a"), "1");
+  const files = new WorkspaceFiles(root, 100);
+  const expected = stateOf(await files.read("a"));
+  const state = { kind: "file", hash: "0".repeat(64), bytes: 1, mode: 0o644 } as const;
+  for (const content of [undefined, new Uint8Array(), new Uint8Array(2)])
+    await expect(files.replace("a", { expected, state, content })).rejects.toMatchObject({
+      code: "file_access_failed",
+    });
+  expect([readdirSync(root), readFileSync(join(root, "a"), "utf8")]).toEqual([["a"], "1"]);
 });
