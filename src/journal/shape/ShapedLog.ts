@@ -202,10 +202,6 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     }
   }
 
-  room(): Promise<void> {
-    return this.#writer.room();
-  }
-
   store(records: readonly Rec[]): Promise<void> {
     this.append(records, { last: true });
     return this.durable();

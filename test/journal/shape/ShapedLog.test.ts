@@ -130,7 +130,7 @@ describe.each(logStorages)("a log of a shape other than agent, in the storage $n
     for (let number = 0; number < 400; number++) {
       log.append([item(log, number, "x".repeat(5_000))], { last: true });
       if (number > 0) log.append([{ kind: "remove", number: number - 1 }]);
-      await log.room();
+      await log.durable();
     }
     await log.durable();
     expect(await read()).toBeLessThan(1_400_000);
