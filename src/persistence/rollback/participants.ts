@@ -148,7 +148,7 @@ async function applySteps(
     const { outcome, left } = taken
       ? storedEnd(taken, log)
       : await withGrace(rollback.signal, setup.abortGrace, () => applyStep(participant, value, request));
-    // Not awaited, because a step can be applied twice.
+    // Not awaited, because a step may be applied again after a crash.
     if (!taken) journal.append([stepRecord(key, step, { outcome, left }, journal)]);
     described.push(...describeStep(participant, value, { outcome, left }));
   }

@@ -90,7 +90,7 @@ const parts =
 
 type Definition = Readonly<Record<string, unknown>>;
 
-/** The progress while a schema is written as text. */
+/** The state of writing a schema as text. */
 interface Walk {
   /** Maps each schema that others can refer to, to the number of schemas before it. */
   readonly schemas: Map<object, number>;
