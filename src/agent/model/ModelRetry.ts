@@ -24,14 +24,17 @@ export interface ModelRetry {
 
 export type FullModelRetry = { readonly [Name in keyof ModelRetry]-?: number };
 
-export const modelRetrySchema: z.ZodType = z.union([
-  z.literal(false),
-  strictOptions(() => ({
-    retries: integerFrom(0).optional(),
-    delayMs: numberFrom(0).optional(),
-    maxDelayMs: numberFrom(0).optional(),
-  })),
-]);
+export const modelRetrySchema: z.ZodType = z.union(
+  [
+    z.literal(false),
+    strictOptions(() => ({
+      retries: integerFrom(0).optional(),
+      delayMs: numberFrom(0).optional(),
+      maxDelayMs: numberFrom(0).optional(),
+    })),
+  ],
+  { error: "expected false, or { retries, delayMs, maxDelayMs } with numbers from 0" },
+);
 
 export function fullModelRetry(retry: ModelRetry | false = {}): FullModelRetry {
   const { retries = 2, delayMs = 1_000, maxDelayMs = 60_000 } = retry || { retries: 0 };

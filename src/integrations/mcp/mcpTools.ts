@@ -43,7 +43,9 @@ const optionsSchema = strictOptions(() => ({
         externalApi: z.boolean().optional(),
         modifiesFiles: z.boolean().optional(),
         timeoutMs: numberFrom(0).optional(),
-        needsApproval: z.union([z.boolean(), functionSchema()]).optional(),
+        needsApproval: z
+          .union([z.boolean(), functionSchema()], { error: "expected a boolean or a function" })
+          .optional(),
         probe: functionSchema().optional(),
       })),
     )

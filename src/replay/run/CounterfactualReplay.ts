@@ -77,8 +77,12 @@ export function candidateShape() {
     model: z.enum(["recorded", "live"]).optional(),
     llmModel: nonEmptyString.optional(),
     systemPrompt: z.string().optional(),
-    tools: z.union([z.literal("recorded"), functionSchema()]).optional(),
-    onUnrecordedCall: z.union([z.enum(["stop", "execute"]), functionSchema()]).optional(),
+    tools: z
+      .union([z.literal("recorded"), functionSchema()], { error: 'expected "recorded" or a function' })
+      .optional(),
+    onUnrecordedCall: z
+      .union([z.enum(["stop", "execute"]), functionSchema()], { error: 'expected "stop", "execute" or a function' })
+      .optional(),
   } satisfies Record<keyof Candidate, z.ZodType>;
 }
 

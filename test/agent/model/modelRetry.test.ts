@@ -123,6 +123,19 @@ describe("retries of model requests", () => {
     expect(asked()).toBe(1);
   });
 
+  it.each([{ retries: -1 }, { delayMs: "1" }, true, null])(
+    "the error about modelRetry %j lists its options",
+    (modelRetry) => {
+      expect(() => agentWith([], { modelRetry: modelRetry as never })).toThrow(
+        'at "modelRetry": expected false, or { retries, delayMs, maxDelayMs } with numbers from 0',
+      );
+    },
+  );
+
+  it("the error about an unknown option of modelRetry names the option", () => {
+    expect(() => agentWith([], { modelRetry: { retris: 2 } as never })).toThrow('did you mean "retries"?');
+  });
+
   it.each([{ retries: -1 }, { retries: 1.5 }, { attempts: 2 }, true])("modelRetry %j is refused", (modelRetry) => {
     expect(() => agentWith([], { modelRetry: modelRetry as ModelRetry })).toThrow(
       expect.objectContaining({ code: "invalid_input" }),
