@@ -9,8 +9,9 @@ const optional = `${itsCode}. Default: none, with --storage`;
 
 const where = `
 The agents are at an address: file:<folder>, sqlite:<file>, postgres://<user>@<host>/<database> or dynamodb:<table>.
-Without --storage, it is that in AGENT_PERSISTENCE_STORAGE, else the nearest folder .agent-persistence.
-Ids may be shortened to what is unambiguous.`;
+Without --storage, the environment variable AGENT_PERSISTENCE_STORAGE gives the address. Without the variable, the
+command uses the nearest folder .agent-persistence in or above the working directory.
+You may shorten an id to a unique prefix.`;
 
 /**
  * Builds the parser with all commands. The code of a command is loaded when it is called.
@@ -31,7 +32,7 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
   const program = new Command("agent-persistence")
     .description("Shows durable agents, and controls them.")
     .version(io.version, "-v, --version", "print the version")
-    .helpOption("-h, --help", "print what a command does")
+    .helpOption("-h, --help", "describe a command and its options")
     .addHelpText("after", where)
     .showHelpAfterError("(agent-persistence --help lists the commands and their options)")
     .exitOverride()

@@ -121,6 +121,7 @@ describe("a failing command", () => {
   it.each([
     [["show", "nobody"], 3, /There is no agent "nobody" in file:.*\.agent-persistence\./],
     [["list", "--after", "bogus"], 2, /"bogus" is no cursor/],
+    [["diff", "order-1", "9-9"], 3, /There is no checkpoint "9-9" in agent "order-1"\. The command tree lists/],
     [["explain", "order-1"], 2, /There is no command explain: show <agent>/],
     [["ui", "order-1", "--out", "nowhere/page.html"], 3, /There is no folder .*nowhere for page\.html\.\n/],
     [["fork", "order-1", "", "--yes"], 2, /^agent-persistence: /],

@@ -18,7 +18,12 @@ export async function findCheckpointId(view: AgentInspector, agentId: string, gi
       "damaged",
       `The readable part of ${JSON.stringify(agentId)} has no checkpoint ${JSON.stringify(given)}: ${damage.message}`,
     );
-  return shortened("checkpoint", given, ids);
+  return shortened(
+    "checkpoint",
+    given,
+    ids,
+    ` in agent ${JSON.stringify(agentId)}. The command tree lists its checkpoints`,
+  );
 }
 
 /** Returns the checkpoint id that an option names, or `undefined` without the option. @throws CommandFailure */
