@@ -56,6 +56,11 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
     () => tool(wrong({ ...plain, efect: "none" })),
   ],
   [
+    "a JSON Schema in place of a Zod schema",
+    "expected a Zod schema, received object",
+    () => tool(wrong({ ...plain, inputSchema: { type: "object" } })),
+  ],
+  [
     "a misspelled schema of a node",
     'unknown option "ouput"; did you mean "output"',
     () => build((graph) => graph.node("n", { ouput: schema }, () => 1)),

@@ -51,7 +51,10 @@ export const clockSchema: z.ZodType<Clock> = objectWithMethods("now", "monotonic
 export const sha256Schema: z.ZodType<Sha256> = objectWithMethods("base64url", "hex");
 
 /** Accepts a schema of any installed copy of zod. */
-export const zodSchema: z.ZodType<z.ZodType> = objectWithMethods<z.ZodType>("safeParse", "safeParseAsync");
+export const zodSchema: z.ZodType<z.ZodType> = customSchema(
+  "a Zod schema",
+  (value) => typeof (value as z.ZodType | undefined)?.safeParseAsync === "function",
+);
 
 /** Describes the kind of a value for error messages, such as "array", "a Map" or "an instance of Settings". */
 export function kindOf(value: unknown): string {
