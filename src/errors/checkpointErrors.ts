@@ -14,7 +14,7 @@ export class CheckpointNotFoundError extends AgentPersistenceError {
     /** Whether `checkpointId` is an id, or a name that `nameCheckpoint` assigned. */
     asked: "id" | "name" = "id",
   ) {
-    const missing = checkpointId === undefined ? "no checkpoint" : `no checkpoint ${quoted(checkpointId)}`;
+    const missing = checkpointId === undefined ? "no checkpoints" : `no checkpoint ${quoted(checkpointId)}`;
     const newest = available.slice(-10);
     const { empty, some } = nextSteps[asked];
     super(
@@ -26,7 +26,7 @@ export class CheckpointNotFoundError extends AgentPersistenceError {
 
 const nextSteps = {
   id: {
-    empty: "It has no checkpoints. Check that it has run and has a storage",
+    empty: "Check that the agent has run with this storage",
     some: "Choose one of the newest",
   },
   name: { empty: "Its checkpoints have no names", some: "Choose one of its names" },

@@ -212,5 +212,5 @@ const warnedOf = new Set<string>();
 function warnOfLeftOut(part: string): void {
   if (warnedOf.has(part)) return;
   warnedOf.add(part);
-  warn("conformance_left_out", `A conformance suite leaves out what needs ${part}`);
+  warn("conformance_left_out", `A conformance suite skips the tests that need ${part}`);
 }
