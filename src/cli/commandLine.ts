@@ -9,8 +9,7 @@ const optional = `${itsCode}. Default: none, with --storage`;
 
 const where = `
 The agents are at an address: file:<folder>, sqlite:<file>, postgres://<user>@<host>/<database> or dynamodb:<table>.
-Without --storage, the environment variable AGENT_PERSISTENCE_STORAGE gives the address. Without the variable, the
-command uses the nearest folder .agent-persistence in or above the working directory.
+The default is AGENT_PERSISTENCE_STORAGE, otherwise the nearest folder .agent-persistence here or above.
 You may shorten an id to a unique prefix.`;
 
 /**
