@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { CrashState, SimulatedFileSystem } from "agent-persistence/testing";
-import { seededNumbers } from "../../src/testing/powerLoss/seededNumbers.ts";
+import { seededNumbers } from "../../src/testing/powerLoss/RecordedTree.ts";
 import { Violation } from "./Violation.ts";
 
 /** How thoroughly crashes are tried. */

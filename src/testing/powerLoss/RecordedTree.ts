@@ -3,7 +3,6 @@ import { strictOptions } from "../../internal/options/checkSchema.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type FileTree, type Fill, sectorsOf, type WriteOutcome, type Mutation, MutationTrace } from "./FileTree.ts";
 import { z } from "zod";
-import { seededNumbers } from "./seededNumbers.ts";
 
 export interface CrashedTree {
   readonly model: CrashModel;
@@ -187,3 +186,14 @@ export const crashOptionsSchema: z.ZodType<CrashOptions> = strictOptions(() => (
   samples: integerFrom(0).optional(),
   seed: z.number().optional(),
 }));
+
+/** Returns a generator of reproducible numbers from 0 to below 1 (mulberry32). */
+export function seededNumbers(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

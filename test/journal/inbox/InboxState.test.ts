@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { InboxState, type InboxRecord } from "../../../src/journal/inbox/InboxState.ts";
-import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
+import { seededNumbers } from "../../../src/testing/powerLoss/RecordedTree.ts";
 import { cases } from "../../soak/cases.ts";
 import { testSeed } from "../../testSeed.ts";
 

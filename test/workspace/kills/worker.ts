@@ -13,7 +13,7 @@ import {
 } from "agent-persistence/workspace";
 import { z } from "zod";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
-import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
+import { seededNumbers } from "../../../src/testing/powerLoss/RecordedTree.ts";
 import { agentsWork, carryOut, type CommandStep, pathsOf } from "./agentsWork.ts";
 import { CallWatch, type Stop } from "./CallWatch.ts";
 import { versionedFiles } from "./paths.ts";

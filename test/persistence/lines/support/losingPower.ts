@@ -1,6 +1,6 @@
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { SimulatedCrashError, SimulatedFileSystem } from "agent-persistence/testing";
-import { seededNumbers } from "../../../../src/testing/powerLoss/seededNumbers.ts";
+import { seededNumbers } from "../../../../src/testing/powerLoss/RecordedTree.ts";
 import { Machine } from "../../../powerloss/Machine.ts";
 import { HastyClock } from "../../../storage/file/support/TestClock.ts";
 import type { Device } from "./liveLines.ts";
