@@ -1,4 +1,4 @@
-import { seededNumbers } from "../../src/testing/powerLoss/seededNumbers.ts";
+import { seededNumbers } from "../../src/testing/powerLoss/RecordedTree.ts";
 import type { Contention } from "./Contention.ts";
 
 /** What was found in all orders of calls. */

@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "./bundleWorker.ts";
 import type { Kill } from "./judge/killsOf.ts";
-import { seededNumbers } from "../../src/testing/powerLoss/seededNumbers.ts";
+import { seededNumbers } from "../../src/testing/powerLoss/RecordedTree.ts";
 import { readEndState } from "./judge/readEndState.ts";
 import { RunUnderKills } from "./RunUnderKills.ts";
 import { temporaryDirectory } from "./temporaryDirectory.ts";

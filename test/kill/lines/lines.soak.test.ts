@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
+import { seededNumbers } from "../../../src/testing/powerLoss/RecordedTree.ts";
 import { type End, killableProgram } from "../everyCall/killableProgram.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { testSeed as seed } from "../../testSeed.ts";

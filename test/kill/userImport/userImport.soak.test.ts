@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { readPeople, type Person } from "../../../examples/user-import/people.ts";
 import { bundleWorker } from "../bundleWorker.ts";
-import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
+import { seededNumbers } from "../../../src/testing/powerLoss/RecordedTree.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { killRunningWorkers } from "../WorkerProcess.ts";
 import { ImportLife, type KillPlace } from "./ImportLife.ts";

@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
+import { seededNumbers } from "../../../src/testing/powerLoss/RecordedTree.ts";
 import { testSeed as seed } from "../../testSeed.ts";
 import { killableProgram } from "../everyCall/killableProgram.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";

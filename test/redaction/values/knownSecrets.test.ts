@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { InMemoryPersistenceStorageProvider } from "../../../src/index.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
 import { redactedLog } from "../redactedHarness.ts";
-import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
+import { seededNumbers } from "../../../src/testing/powerLoss/RecordedTree.ts";
 import { testSeed } from "../../testSeed.ts";
 import { KnownSecrets, SecretsOfAgents } from "../../../src/redaction/values/KnownSecrets.ts";
 

@@ -7,7 +7,7 @@ import { scriptedModel } from "agent-persistence/testing";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
-import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
+import { seededNumbers } from "../../../src/testing/powerLoss/RecordedTree.ts";
 import { testSeed } from "../../testSeed.ts";
 import { FakeDynamoDB } from "../dynamodb/support/FakeDynamoDB.ts";
 import { connectionBroke, WatchedDynamoDB } from "../dynamodb/support/WatchedDynamoDB.ts";

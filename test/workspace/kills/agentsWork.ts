@@ -1,7 +1,7 @@
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
-import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
+import { seededNumbers } from "../../../src/testing/powerLoss/RecordedTree.ts";
 import { linedText } from "./linedText.ts";
 import { link, sharedFiles, versionedFiles } from "./paths.ts";
 

@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
+import { seededNumbers } from "../../../src/testing/powerLoss/RecordedTree.ts";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
 import { judgeTrace } from "./trace/judgeTrace.ts";

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
+import { seededNumbers } from "../../../src/testing/powerLoss/RecordedTree.ts";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
 import { testSeed as seed } from "../../testSeed.ts";

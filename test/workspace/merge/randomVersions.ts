@@ -1,5 +1,5 @@
 import type { MergeVersions } from "../../../src/workspace/merge/MergeResult.ts";
-import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
+import { seededNumbers } from "../../../src/testing/powerLoss/RecordedTree.ts";
 
 /** A file and two changed versions of it. Every third seed has single lines, half of them repeated, or nearly all. */
 export function randomVersions(seed: number): MergeVersions<string> {

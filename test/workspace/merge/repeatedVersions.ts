@@ -1,4 +1,4 @@
-import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
+import { seededNumbers } from "../../../src/testing/powerLoss/RecordedTree.ts";
 import type { MergeVersions } from "../../../src/workspace/merge/MergeResult.ts";
 
 /** Draws numbers below a limit. */

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { Disk } from "../../../../src/nodejs/Disk.ts";
 import { type Mark, sortKey } from "../../../../src/storage/file/index/MarkFolder.ts";
 import { MarkFolder } from "../../../../src/storage/file/index/MarkFolder.ts";
-import { seededNumbers } from "../../../../src/testing/powerLoss/seededNumbers.ts";
+import { seededNumbers } from "../../../../src/testing/powerLoss/RecordedTree.ts";
 import { delegating } from "../../../powerloss/delegating.ts";
 import { collect } from "../support/fixture.ts";
 import { TestClock } from "../support/TestClock.ts";
