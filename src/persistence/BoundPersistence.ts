@@ -45,7 +45,7 @@ export class BoundPersistence implements RunPersistence {
     const beginning = options.nodeId === undefined;
     const { node, input } = await this.#pointOf(context, run, options);
     const visit = visitOf(context);
-    const again = recorder.named.takeAgain(options, node, visitIn(visit));
+    const again = recorder.named.takeAgain(options, visitIn(visit));
     const recorded =
       again !== undefined && (await this.getCheckpoints()).find((stored) => stored.checkpointId === again);
     if (recorded) return recorded;

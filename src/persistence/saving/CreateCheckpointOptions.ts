@@ -83,17 +83,16 @@ export class NamedCheckpoints {
    * node's recorded calls, so that a rollback to it would not revert them.
    */
   takeAgain(
-    { checkpointId, version = 0 }: Pick<CreateCheckpointOptions<never>, "checkpointId" | "version">,
-    node: string,
+    { checkpointId, nodeId, version = 0 }: Omit<CreateCheckpointOptions<never>, "lastInput" | "lastInputType">,
     visit: Visit,
   ): string | undefined {
+    // A node does not run again after a checkpoint at another node.
+    if (nodeId !== undefined) return undefined;
     const isRequested = ({ id, record }: CheckpointPoint): boolean => {
       if (checkpointId !== undefined) return id === checkpointId;
       return version === 0 ? record.id === undefined : record.version === version;
     };
-    const at = this.#recorded.findIndex(
-      (point) => isRequested(point) && point.record.node === node && isSameVisit(point.record.visit, visit),
-    );
+    const at = this.#recorded.findIndex((point) => isRequested(point) && isSameVisit(point.record.visit, visit));
     return at < 0 ? undefined : this.#recorded.splice(at, 1)[0]?.id;
   }
 }

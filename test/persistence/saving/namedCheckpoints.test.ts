@@ -8,10 +8,10 @@ import { logStorages, storages } from "../support/storages.ts";
 type Body = (context: AgentContext) => Promise<unknown>;
 
 /** "first", then "pay", which gives a checkpoint the id "before" and goes on with `body`. */
-function paying(body: Body = async () => {}) {
-  return strategy<string, string>("paying", (g) => {
+function paying(body: Body = async () => {}, { version = 0, name = "pay" } = {}) {
+  return strategy<string, string>("paying", { version }, (g) => {
     const first = g.node("first", (input: string) => `${input}!`);
-    const pay = g.node("pay", async (input: string, context) => {
+    const pay = g.node(name, async (input: string, context) => {
       const { checkpointId } = await persistence(context).createCheckpoint({ checkpointId: "before" });
       await body(context);
       return `${input} after ${checkpointId}`;
@@ -157,6 +157,21 @@ describe.each(logStorages)("$name: a checkpoint with a generated id", (storage) 
     expect(await durableAgent(paying(body), opened()).resume()).toMatchObject({ output: "go! after before" });
     expect(made).toEqual([made[0], made[0]]);
   });
+});
+
+it.each(logStorages)("$name: a checkpoint is the same after a migration renamed its node", async ({ open }) => {
+  const opened = await open();
+  const ids: string[] = [];
+  const cut = once();
+  const body: Body = async (context) => {
+    ids.push((await persistence(context).createCheckpoint()).checkpointId);
+    await cut(context);
+  };
+  await expect(durableAgent(paying(body), opened()).run("go")).rejects.toThrow("cut short");
+  const migrations = [{ from: 0, to: 1, nodes: { pay: "charge" } }];
+  const agent = durableAgent(paying(body, { version: 1, name: "charge" }), opened(), { migrations });
+  expect(await agent.resume()).toMatchObject({ output: "go! after before" });
+  expect(ids).toEqual([ids[0], ids[0]]);
 });
 
 describe.each(logStorages)("$name: a node that runs again and rolls back to the checkpoint that it made", (storage) => {
