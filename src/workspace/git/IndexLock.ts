@@ -112,7 +112,9 @@ async function removeLeft(file: string): Promise<boolean> {
   const left = await textOf(file);
   if (left === undefined || !isOfEndedProcess(left)) return false;
   const moved = `${file}.${crypto.randomUUID()}`;
-  await rename(file, moved);
+  // Another process that removes the same lock may be faster.
+  const isMoved = await rename(file, moved).then(() => true, ignoreMissing);
+  if (!isMoved) return false;
   // Another process may have removed the lock and locked the index since.
   const isLeft = (await textOf(moved)) === left;
   if (!isLeft) await link(moved, file).catch(() => {});

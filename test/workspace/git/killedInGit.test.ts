@@ -1,10 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { commitFiles, rebaseIfSafe, revertCommit } from "agent-persistence/workspace";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
+import { GitRepository } from "../../../src/workspace/git/GitRepository.ts";
+import { IndexLock } from "../../../src/workspace/git/IndexLock.ts";
 import { TestRepository } from "./repositories.ts";
 import { commandsOf } from "./wrappedGit.ts";
 
@@ -72,6 +74,23 @@ it("one of several commits takes the lock of a killed process", async () => {
   expect(count).toBeGreaterThan(0);
   expect(repository.git("rev-list", "--count", `${made.commit}..HEAD`)).toBe(String(count));
   expect(existsSync(lockOf(repository))).toBe(false);
+});
+
+it("reports another git command if several commits remove the lock of a killed process", async () => {
+  const repository = withCommit();
+  await killedAt("update-index 2", "commit", repository.root);
+  const left = readFileSync(lockOf(repository));
+  const reasons: string[] = [];
+  await GitRepository.with(repository.root, async (git) => {
+    for (let round = 0; round < 20; round++) {
+      writeFileSync(lockOf(repository), left);
+      const locks = await Promise.allSettled(Array.from({ length: 8 }, () => IndexLock.take(git)));
+      for (const lock of locks)
+        if (lock.status === "fulfilled") await lock.value[Symbol.asyncDispose]();
+        else reasons.push(String(lock.reason));
+    }
+  });
+  expect(reasons.filter((reason) => !reason.includes("another git command is running"))).toEqual([]);
 });
 
 it("the lock of a rebase stays if its process was killed while it replaced the files", async () => {
