@@ -1,6 +1,7 @@
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
-import type { CallChanges } from "../state/CallChanges.ts";
+import type { CallChanges, NewChanges } from "../state/CallChanges.ts";
+import type { RunState } from "../state/RunState.ts";
 import type { AgentRun } from "./AgentRun.ts";
 import type { EndOrder } from "./EndOrder.ts";
 import type { NodeVisit } from "./PipelineEvents.ts";
@@ -11,11 +12,18 @@ export interface ContextBinding {
   readonly visit: NodeVisit;
   readonly input: unknown;
   readonly ends: EndOrder;
-  readonly changes: CallChanges;
+  readonly notes: ChangeNotes;
   /** The tool call that the context was made for. `undefined` for the context of a node. */
   readonly call?: { readonly toolCallId: string };
   /** The ids of the tool calls around this call, innermost first. `undefined` if the node made the call. */
   readonly around?: readonly string[];
+}
+
+interface ChangeNotes {
+  readonly state: RunState;
+  /** `undefined` until a tool call changes the state. */
+  readonly changes: CallChanges | undefined;
+  note(calls: readonly string[], changes: NewChanges): void;
 }
 
 const bindings = new WeakMap<AgentContext, ContextBinding>();
@@ -37,9 +45,9 @@ export function endsOf(context: AgentContext): EndOrder {
   return bindingOf(context).ends;
 }
 
-/** Returns the notes about which tool call of the node changed the state of the run. */
-export function changesOf(context: AgentContext): CallChanges {
-  return bindingOf(context).changes;
+/** Returns the notes about the tool calls of the node that changed the state of the run. */
+export function notesOf(context: AgentContext): ChangeNotes {
+  return bindingOf(context).notes;
 }
 
 /** Returns the input of the node of a context, as a frozen copy. */

@@ -4,7 +4,7 @@ import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import { type HistoryStep, type Slot, type StateChanges, storageSlot } from "../state/CallChanges.ts";
 import type { RunSettings, RunState } from "../state/RunState.ts";
-import { callsAround, changesOf, withinOf } from "./ContextBinding.ts";
+import { callsAround, notesOf, withinOf } from "./ContextBinding.ts";
 
 /**
  * Makes the recorded changes of a call again, because a replay returns its output without running the tool.
@@ -14,14 +14,14 @@ import { callsAround, changesOf, withinOf } from "./ContextBinding.ts";
  */
 export function repeatChanges(context: AgentContext, stored: unknown): void {
   const changes = stored as StateChanges;
-  const noted = changesOf(context);
+  const notes = notesOf(context);
   try {
-    change(noted.state, changes);
+    change(notes.state, changes);
   } catch {
     throw new UnreadableValueError("the changes of a tool call have an unknown form");
   }
   const within = withinOf(context);
-  noted.note(within === undefined ? [] : [within, ...callsAround(context)], { ...changes, slots: slotsOf(changes) });
+  notes.note(within === undefined ? [] : [within, ...callsAround(context)], { ...changes, slots: slotsOf(changes) });
 }
 
 function change(state: RunState, { storage = {}, deleted = [], settings, progress, ...lists }: StateChanges): void {

@@ -84,7 +84,7 @@ export class CallScope {
 
   /** Notes changes of the run's state that the code of this scope has made. */
   note(changes: NewChanges): void {
-    this.visit.changes.note(this.callsAround, changes);
+    this.visit.note(this.callsAround, changes);
   }
 
   /** Makes a change of the history. If a tool makes the change, notes the difference. */

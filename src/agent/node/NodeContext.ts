@@ -44,7 +44,7 @@ export class NodeContext implements AgentContext {
       visit: visit.at,
       input: visit.input,
       ends: visit.ends,
-      changes: visit.changes,
+      notes: visit,
       ...(call && { call: { toolCallId: call.toolCallId }, around: call.around }),
     });
   }

@@ -10,7 +10,7 @@ import type { AbortGrace, ClaimableOption } from "../feature/FeaturePipeline.ts"
 import { type Pipeline, markRunFailure } from "../feature/Pipeline.ts";
 import type { InputRequestEvent, NodeVisit, PipelineEvents } from "../feature/PipelineEvents.ts";
 import type { RunStart } from "../feature/RunRequest.ts";
-import { CallChanges } from "../state/CallChanges.ts";
+import { CallChanges, type NewChanges } from "../state/CallChanges.ts";
 import type { RunState } from "../state/RunState.ts";
 import type { DeltaSender } from "./DeltaSender.ts";
 import { PendingWork } from "./PendingWork.ts";
@@ -52,7 +52,8 @@ export class NodeExecution {
   /** The lane and state at the start of the execution. A later move changes those of the run. */
   readonly line: RunLine;
   readonly state: RunState;
-  readonly changes: CallChanges;
+  /** `undefined` until a tool call changes the state. */
+  changes: CallChanges | undefined;
   readonly pending: PendingWork = new PendingWork((request) => this.#onDropped(request));
   readonly ends: EndOrder = new EndOrder(this.pending);
   /** Created when the signal is first read, because most nodes never read the signal. */
@@ -80,7 +81,6 @@ export class NodeExecution {
   ) {
     this.line = run.line;
     this.state = run.state;
-    this.changes = new CallChanges(run.state);
   }
 
   get signal(): AbortSignal {
@@ -103,6 +103,12 @@ export class NodeExecution {
     this.assertOpen();
     this.signal.throwIfAborted();
     return this.pending.start(id, within, work);
+  }
+
+  /** Notes changes of the state. A change by the node itself counts only after a change by a call. */
+  note(calls: readonly string[], changes: NewChanges): void {
+    if (calls.length > 0) this.changes ??= new CallChanges(this.state);
+    this.changes?.note(calls, changes);
   }
 
   claimRequest(id: string): boolean {

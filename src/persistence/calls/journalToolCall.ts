@@ -1,6 +1,6 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { subAgentOf } from "../../agent/feature/AgentDefinition.ts";
-import { changesOf, endsOf, visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
+import { endsOf, notesOf, visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
 import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import {
   decideRecorded,
@@ -342,7 +342,7 @@ function recordEnd(
 
 /** Returns the changes of the run's state that a tool made. Omits them if the end of the node cannot store them either. */
 function storedChanges({ journal }: RunRecorder, context: AgentContext, call: string): Pick<OutcomeRecord, "changes"> {
-  const made = changesOf(context).take(call);
+  const made = notesOf(context).changes?.take(call);
   try {
     return made ? { changes: journal.writer.value(made, `the changes of call ${call}`) } : {};
   } catch (error) {
