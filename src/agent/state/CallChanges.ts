@@ -1,4 +1,3 @@
-import { addToGroup } from "../../internal/addToGroup.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
@@ -29,7 +28,7 @@ export type HistoryStep =
   | { readonly at: number; readonly messages: readonly Message[] }
   | { readonly of: number; readonly parts: readonly (Range | Message)[] };
 
-/** New changes. The new values of slots are in the state. */
+/** New changes. The state already has the new values of the slots. */
 export interface NewChanges extends ListedChanges {
   readonly slots?: readonly Slot[];
 }
@@ -37,54 +36,90 @@ export interface NewChanges extends ListedChanges {
 /** A part of the state of which only the last value counts. */
 export type Slot = "progress" | keyof RunSettings | `storage ${string}`;
 
+/** The last value of each slot. `undefined` for a deleted storage key. */
+type SlotValues = Map<Slot, { readonly value: unknown } | undefined>;
+
+interface MadeChanges {
+  readonly slots: SlotValues;
+  readonly lists: ListedChanges[];
+}
+
 /** Notes which tool call made which change of a run's state, so that a replay of the call makes the change again. */
 export class CallChanges {
-  readonly #byCall = new Map<string, NewChanges[]>();
+  readonly #state: RunState;
+  readonly #byCall = new Map<string, MadeChanges>();
   /** By slot: the calls that made the last change, innermost first. Empty if the node itself made the change. */
   readonly #writers = new Map<Slot, readonly string[]>();
+  readonly #ended = new Set<string>();
 
   /** @param state The state during the node. A move gives the run another one. */
-  constructor(readonly state: RunState) {}
+  constructor(state: RunState) {
+    this.#state = state;
+  }
 
   /** @param calls The call that made the changes, and the calls around it. Empty for the node itself. */
-  note(calls: readonly string[], changes: NewChanges): void {
-    for (const slot of changes.slots ?? []) this.#writers.set(slot, calls);
-    for (const call of calls) addToGroup(this.#byCall, call, changes);
+  note(calls: readonly string[], { slots = [], ...lists }: NewChanges): void {
+    for (const slot of slots) this.#writers.set(slot, calls);
+    for (const call of calls) {
+      const made: MadeChanges = this.#byCall.get(call) ?? { slots: new Map(), lists: [] };
+      this.#byCall.set(call, made);
+      for (const slot of slots) made.slots.set(slot, this.#valueOf(slot));
+      if (lists.history ?? lists.decisions ?? lists.requirements) made.lists.push(lists);
+    }
   }
 
-  /** Returns and forgets the changes of a call. Omits slots that other code changed later. */
+  /** Returns the changes of a call that has ended. Omits slots that the node, or a call that ended before, overwrote. */
   take(call: string): StateChanges | undefined {
-    const noted = this.#byCall.get(call);
-    if (!noted) return undefined;
+    this.#ended.add(call);
+    const made = this.#byCall.get(call);
+    if (!made) return undefined;
     this.#byCall.delete(call);
-    const own = new Set(noted.flatMap(({ slots = [] }) => slots).filter((slot) => this.#isLast(slot, call)));
-    return withoutUndefined({
-      ...this.#valuesOf(own),
-      history: listed(noted.flatMap(({ history = [] }) => history)),
-      decisions: listed(noted.flatMap(({ decisions = [] }) => decisions)),
-      requirements: listed(noted.flatMap(({ requirements = [] }) => requirements)),
+    for (const slot of made.slots.keys()) if (this.#isOverwritten(slot, call)) made.slots.delete(slot);
+    const { lists } = made;
+    const changes = withoutUndefined({
+      ...changesOfSlots(made.slots),
+      history: listed(lists.flatMap(({ history = [] }) => history)),
+      decisions: listed(lists.flatMap(({ decisions = [] }) => decisions)),
+      requirements: listed(lists.flatMap(({ requirements = [] }) => requirements)),
     });
+    return Object.keys(changes).length > 0 ? changes : undefined;
   }
 
-  #isLast(slot: Slot, call: string): boolean {
-    return this.#writers.get(slot)?.includes(call) === true;
+  #isOverwritten(slot: Slot, call: string): boolean {
+    const writers = this.#writers.get(slot) ?? [];
+    const outermost = writers.at(-1);
+    return !writers.includes(call) && (outermost === undefined || this.#ended.has(outermost));
   }
 
-  #valuesOf(slots: ReadonlySet<Slot>): Pick<StateChanges, "storage" | "deleted" | "settings" | "progress"> {
-    const { storage, settings, progress, progressSummary: summary } = this.state;
-    const keys = [...slots].flatMap((slot) =>
-      slot.startsWith(storageSlot("")) ? slot.slice(storageSlot("").length) : [],
-    );
-    const set = keys.filter((key) => storage.values.has(key)).map((key) => [key, storage.values.get(key)] as const);
-    const fields = Object.entries(settings).filter(([field]) => slots.has(field as keyof RunSettings));
-    return withoutUndefined({
-      storage: set.length > 0 ? Object.fromEntries(set) : undefined,
-      deleted: listed(keys.filter((key) => !storage.values.has(key))),
-      settings: fields.length > 0 ? Object.fromEntries(fields) : undefined,
-      progress:
-        progress !== undefined && slots.has("progress") ? withoutUndefined({ percent: progress, summary }) : undefined,
-    });
+  #valueOf(slot: Slot): { readonly value: unknown } | undefined {
+    const { storage, settings, progress: percent = 0, progressSummary: summary } = this.#state;
+    if (slot === "progress") return { value: withoutUndefined({ percent, summary }) };
+    const key = keyOf(slot);
+    if (key === undefined) return { value: settings[slot as keyof RunSettings] };
+    return storage.values.has(key) ? { value: storage.values.get(key) } : undefined;
   }
+}
+
+function changesOfSlots(slots: SlotValues): Pick<StateChanges, "storage" | "deleted" | "settings" | "progress"> {
+  const all = [...slots];
+  const keyed = all.flatMap(([slot, set]) => {
+    const key = keyOf(slot);
+    return key === undefined ? [] : [{ key, set }];
+  });
+  const set = keyed.flatMap((each) => (each.set ? [[each.key, each.set.value] as const] : []));
+  const fields = all.flatMap(([slot, given]) =>
+    slot !== "progress" && keyOf(slot) === undefined ? [[slot, given?.value] as const] : [],
+  );
+  return withoutUndefined({
+    storage: set.length > 0 ? Object.fromEntries(set) : undefined,
+    deleted: listed(keyed.flatMap((each) => (each.set ? [] : [each.key]))),
+    settings: fields.length > 0 ? Object.fromEntries(fields) : undefined,
+    progress: slots.get("progress")?.value as StateChanges["progress"],
+  });
+}
+
+function keyOf(slot: Slot): string | undefined {
+  return slot.startsWith(storageSlot("")) ? slot.slice(storageSlot("").length) : undefined;
 }
 
 export function storageSlot(key: string): Slot {
