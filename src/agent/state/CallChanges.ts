@@ -101,19 +101,19 @@ export class CallChanges {
 }
 
 function changesOfSlots(slots: SlotValues): Pick<StateChanges, "storage" | "deleted" | "settings" | "progress"> {
-  const all = [...slots];
-  const keyed = all.flatMap(([slot, set]) => {
+  const storage: (readonly [string, unknown])[] = [];
+  const settings: (readonly [string, unknown])[] = [];
+  const deleted: string[] = [];
+  for (const [slot, set] of slots) {
     const key = keyOf(slot);
-    return key === undefined ? [] : [{ key, set }];
-  });
-  const set = keyed.flatMap((each) => (each.set ? [[each.key, each.set.value] as const] : []));
-  const fields = all.flatMap(([slot, given]) =>
-    slot !== "progress" && keyOf(slot) === undefined ? [[slot, given?.value] as const] : [],
-  );
+    if (key === undefined && slot !== "progress") settings.push([slot, set?.value]);
+    if (key !== undefined && set) storage.push([key, set.value]);
+    if (key !== undefined && !set) deleted.push(key);
+  }
   return withoutUndefined({
-    storage: set.length > 0 ? Object.fromEntries(set) : undefined,
-    deleted: listed(keyed.flatMap((each) => (each.set ? [] : [each.key]))),
-    settings: fields.length > 0 ? Object.fromEntries(fields) : undefined,
+    storage: listed(storage) && Object.fromEntries(storage),
+    deleted: listed(deleted),
+    settings: listed(settings) && Object.fromEntries(settings),
     progress: slots.get("progress")?.value as StateChanges["progress"],
   });
 }
@@ -126,6 +126,7 @@ export function storageSlot(key: string): Slot {
   return `storage ${key}`;
 }
 
+/** Returns a list, or `undefined` if it is empty. */
 function listed<Item>(list: readonly Item[]): readonly Item[] | undefined {
   return list.length > 0 ? list : undefined;
 }

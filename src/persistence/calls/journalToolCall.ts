@@ -340,7 +340,7 @@ function recordEnd(
   recorder.endedCalls.push({ toolCallId: call, toolName: tool, effect, input, ...shown });
 }
 
-/** Returns the changes of the run's state that a tool made. Omits them if the end of the node cannot store them either. */
+/** Returns the changes that a tool made to the state of the run, or none if one of their values cannot be stored. */
 function storedChanges({ journal }: RunRecorder, context: AgentContext, call: string): Pick<OutcomeRecord, "changes"> {
   const made = notesOf(context).changes?.take(call);
   try {

@@ -2,10 +2,10 @@ import { exportAgent, importAgent } from "agent-persistence/transfer";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { collect } from "../storage/file/support/fixture.ts";
-import { type ArchiveParts, archiveWith, partsOf } from "./forgedArchives.ts";
-import { bytesOf, inPieces, storages, waitingPayer } from "./movedAgents.ts";
-import { cases } from "../soak/cases.ts";
+import { collect } from "../../storage/file/support/fixture.ts";
+import { type ArchiveParts, archiveWith, partsOf } from "../forgedArchives.ts";
+import { bytesOf, inPieces, storages, waitingPayer } from "../movedAgents.ts";
+import { cases } from "../../soak/cases.ts";
 
 /** Changes bytes: some are flipped, a range is cut out, or comes twice, or elsewhere, or is written anew. */
 const damage = fc.oneof(
@@ -67,7 +67,7 @@ it.each(["memory", "files"])(
   },
 );
 
-it.each(["../escape", "..", "/etc/passwd", "a/../../b", "con", "a\u0000b", "__proto__", "constructor"])(
+it.each(["../../escape", "..", "/etc/passwd", "a/../../b", "con", "a\u0000b", "__proto__", "constructor"])(
   "the agent id %j in an archive is refused or stored only inside the storage",
   async (agentId) => {
     const source = await storages["memory"]!();

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { backupStorage, restoreBackup } from "agent-persistence/backup";
 import { LogPersistenceStorageProvider, TableRecordLog } from "agent-persistence/storage";
 import { describe, expect, it } from "vitest";
-import { encodeEntry } from "../../src/checkpoint/format/entryCodec.ts";
-import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
-import { receiveLog } from "../../src/transfer/importAgent.ts";
-import { collect, testDirectory } from "../storage/file/support/fixture.ts";
-import { MemoryTable } from "../storage/table/MemoryTable.ts";
-import { archiveWith } from "./forgedArchives.ts";
-import { inPieces, storages, waitingPayer } from "./movedAgents.ts";
+import { encodeEntry } from "../../../src/checkpoint/format/entryCodec.ts";
+import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
+import { receiveLog } from "../../../src/transfer/importAgent.ts";
+import { collect, testDirectory } from "../../storage/file/support/fixture.ts";
+import { MemoryTable } from "../../storage/table/MemoryTable.ts";
+import { archiveWith } from "../forgedArchives.ts";
+import { inPieces, storages, waitingPayer } from "../movedAgents.ts";
 
 const targets: typeof storages = {
   ...storages,

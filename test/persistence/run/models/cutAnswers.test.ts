@@ -9,9 +9,9 @@ import {
 } from "agent-persistence";
 import { ModelAnswerCutError } from "agent-persistence/errors";
 import { describe, expect, it } from "vitest";
-import { durableAgent, Fault } from "../support/durableAgent.ts";
-import { logStorages, storages } from "../support/storages.ts";
-import { World } from "../support/World.ts";
+import { durableAgent, Fault } from "../../support/durableAgent.ts";
+import { logStorages, storages } from "../../support/storages.ts";
+import { World } from "../../support/World.ts";
 
 const whole = "a long answer";
 

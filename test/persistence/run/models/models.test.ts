@@ -1,8 +1,8 @@
 import { strategy, type AgentContext, type PromptExecutor } from "agent-persistence";
 import { describe, expect, it } from "vitest";
-import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
-import { logStorages } from "../support/storages.ts";
-import { World } from "../support/World.ts";
+import { durableAgent, Fault, Stopped } from "../../support/durableAgent.ts";
+import { logStorages } from "../../support/storages.ts";
+import { World } from "../../support/World.ts";
 
 /** A model that never answers twice alike: other ids and other words at each request. */
 function forgetfulModel(): PromptExecutor & { readonly asked: () => number } {

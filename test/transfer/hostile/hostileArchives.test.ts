@@ -3,11 +3,11 @@ import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { collect } from "../storage/file/support/fixture.ts";
-import { gunzipped } from "../../src/transfer/gzipStream.ts";
-import { archiveWith, partsOf } from "./forgedArchives.ts";
-import { bytesOf, inPieces, storages, waitingPayer } from "./movedAgents.ts";
-import { cases } from "../soak/cases.ts";
+import { collect } from "../../storage/file/support/fixture.ts";
+import { gunzipped } from "../../../src/transfer/gzipStream.ts";
+import { archiveWith, partsOf } from "../forgedArchives.ts";
+import { bytesOf, inPieces, storages, waitingPayer } from "../movedAgents.ts";
+import { cases } from "../../soak/cases.ts";
 
 async function archive(): Promise<Buffer> {
   const source = await storages["memory"]!();

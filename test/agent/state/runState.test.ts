@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { RunState } from "../../src/agent/state/RunState.ts";
-import { storageKey } from "../../src/agent/context/StorageKey.ts";
-import { TypedStorage } from "../../src/agent/state/TypedStorage.ts";
-import { InvalidInputError } from "../../src/errors/agentErrors.ts";
+import { RunState } from "../../../src/agent/state/RunState.ts";
+import { storageKey } from "../../../src/agent/context/StorageKey.ts";
+import { TypedStorage } from "../../../src/agent/state/TypedStorage.ts";
+import { InvalidInputError } from "../../../src/errors/agentErrors.ts";
 
 const settings = { model: "m", tools: ["a"] };
 const cart = storageKey("cart", z.array(z.string()));

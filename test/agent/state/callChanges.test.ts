@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { storageKey } from "../../src/index.ts";
-import { CallChanges, storageSlot } from "../../src/agent/state/CallChanges.ts";
-import { RunState } from "../../src/agent/state/RunState.ts";
+import { storageKey } from "../../../src/index.ts";
+import { CallChanges, storageSlot } from "../../../src/agent/state/CallChanges.ts";
+import { RunState } from "../../../src/agent/state/RunState.ts";
 
 const count = storageKey("count", z.number());
 

@@ -1,11 +1,11 @@
 import { exportAgent, finishMove, importAgent } from "agent-persistence/transfer";
 import { describe, expect, it } from "vitest";
-import type { ArchivePart } from "../../src/transfer/format/archiveFormat.ts";
-import { collect } from "../storage/file/support/fixture.ts";
-import { type ArchiveParts, archiveWith, partsOf, withLines } from "./forgedArchives.ts";
-import { testSeed } from "../testSeed.ts";
-import { bytesOf, finish, inPieces, payer, storages, waitingPayer } from "./movedAgents.ts";
-import { every } from "../soak/cases.ts";
+import type { ArchivePart } from "../../../src/transfer/format/archiveFormat.ts";
+import { collect } from "../../storage/file/support/fixture.ts";
+import { type ArchiveParts, archiveWith, partsOf, withLines } from "../forgedArchives.ts";
+import { testSeed } from "../../testSeed.ts";
+import { bytesOf, finish, inPieces, payer, storages, waitingPayer } from "../movedAgents.ts";
+import { every } from "../../soak/cases.ts";
 
 const last = (record: object) => (given: ArchiveParts) =>
   withLines(given, (entry) =>
