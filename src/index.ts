@@ -50,7 +50,7 @@ export {
   type ToolProbeAnswer,
   type ToolProbeOptions,
 } from "./agent/tool/Tool.ts";
-export type { ModelUsage } from "./checkpoint/status/ModelUsage.ts";
+export type { ModelUsage } from "./checkpoint/tokenUsage/ModelUsage.ts";
 export type {
   AgentCheckpointData,
   CheckpointBranch,
@@ -91,7 +91,7 @@ export {
 } from "./errors/toolCallErrors.ts";
 export type { Clock } from "./internal/Clock.ts";
 export type { AnswerOptions, DurableAgent } from "./persistence/DurableAgent.ts";
-export type { StopOptions, StopResult } from "./persistence/run/stopRun.ts";
+export type { StopOptions, StopResult } from "./persistence/run/cancelRun.ts";
 export { Persistence, persistence, withPersistence } from "./persistence/Persistence.ts";
 export type {
   AgentFilter,
@@ -111,9 +111,9 @@ export type { EnvironmentMismatch } from "./environment/EnvironmentMismatch.ts";
 export type { PersistenceEvent, PersistenceListener, ListenerErrorHandler } from "./listeners/PersistenceEvent.ts";
 export { printEvents } from "./listeners/printEvents.ts";
 export type { AgentRequest, RequestFilter } from "./persistence/waiting/listRequests.ts";
-export type { InverseRetry } from "./persistence/registry/RollbackToolRegistry.ts";
-export { RollbackToolRegistry } from "./persistence/registry/RollbackToolRegistry.ts";
-export type { Inverse, InverseFunction, RolledBackCall } from "./persistence/registry/RollbackToolRegistry.ts";
+export type { InverseRetry } from "./persistence/inverses/RollbackToolRegistry.ts";
+export { RollbackToolRegistry } from "./persistence/inverses/RollbackToolRegistry.ts";
+export type { Inverse, InverseFunction, RolledBackCall } from "./persistence/inverses/RollbackToolRegistry.ts";
 export type { CheckpointValidation, ValidationCheck } from "./environment/CheckpointValidation.ts";
 export type { CreateCheckpointOptions } from "./persistence/saving/CreateCheckpointOptions.ts";
 export type { PrunedAgent } from "./persistence/retention/planPruning.ts";

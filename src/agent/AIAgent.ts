@@ -11,7 +11,8 @@ import {
   numberFrom,
 } from "../internal/options/optionSchemas.ts";
 import type { FeatureKey } from "./context/AgentContext.ts";
-import { type AgentDefinition, registerSubAgent } from "./feature/AgentDefinition.ts";
+import { agentAsTool } from "./agentAsTool/agentAsTool.ts";
+import type { AgentDefinition } from "./feature/AgentDefinition.ts";
 import type { AgentFeature, ClaimableOption } from "./feature/FeaturePipeline.ts";
 import { Pipeline } from "./feature/Pipeline.ts";
 import {
@@ -29,7 +30,7 @@ import { isStrategy } from "./strategy/GraphPlan.ts";
 import type { Strategy } from "./strategy/Strategy.ts";
 import { defaultStrategy } from "./model/nodes.ts";
 import { StrategyGraph } from "./strategy/StrategyGraph.ts";
-import { type AnyTool, tool, type Tool, toolSchema } from "./tool/Tool.ts";
+import { type AnyTool, type Tool, toolSchema } from "./tool/Tool.ts";
 import { z } from "zod";
 
 /**
@@ -133,27 +134,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     readonly input: (input: z.output<Schema>) => Input;
     readonly needsApproval?: Tool<never, unknown, z.output<Schema>>["needsApproval"];
   }): Tool<z.input<Schema>, Output, z.output<Schema>> {
-    checkSchema(asToolSchema, options, "options of asTool()");
-    const { input, ...definition } = options;
-    const { graph } = this.#definition;
-    const called = tool<Schema, Output>({
-      ...definition,
-      // The agent records its own calls. So the call that runs the agent is repeatable: it resumes the agent.
-      effect: "none",
-      execute: () => {
-        throw new TypeError(
-          `Tool "${options.name}" is an agent: call it through context.tools, or let a model call it.`,
-        );
-      },
-    });
-    registerSubAgent(called, {
-      definition: this.#definition,
-      inputOf: (given) =>
-        frozenCopy(
-          checkSchema(graph.root.input, input(given as z.output<Schema>), `input of strategy "${graph.name}"`),
-        ),
-    });
-    return called;
+    return agentAsTool(this.#definition, options);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -181,14 +162,6 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     return result as RunResult<Output>;
   }
 }
-
-const asToolSchema = strictOptions(() => ({
-  name: z.unknown(),
-  description: z.unknown(),
-  inputSchema: z.unknown(),
-  input: functionSchema(),
-  needsApproval: z.unknown().optional(),
-}));
 
 const featureSchema = z.object({ key: nonEmptyString, install: functionSchema() });
 

@@ -1,4 +1,4 @@
-import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
+import type { ModelUsage } from "../checkpoint/tokenUsage/ModelUsage.ts";
 import { AgentPersistenceError, type ErrorCause, quoted } from "./AgentPersistenceError.ts";
 
 /** A model parameter has an unknown name or an invalid value. The request was not sent. */

@@ -5,7 +5,7 @@ import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
 import { readEntries } from "../storage/readEntries.ts";
 import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
-import type { LogWriter } from "./shape/LogWriter.ts";
+import type { LogWriter } from "./writer/LogWriter.ts";
 
 /** A snapshot reads the log again, so the log must first grow by this share. This limits the total cost of reading. */
 const leastShare = 1 / 16;

@@ -1,4 +1,4 @@
-import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
+import type { ModelUsage } from "../checkpoint/tokenUsage/ModelUsage.ts";
 import { packsIn, valueBytes } from "../checkpoint/records/blobReferences.ts";
 import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
 import { leanRecords } from "../checkpoint/format/leanRecords.ts";
@@ -34,7 +34,7 @@ import { assertCustody, type CustodyUse } from "./assertCustody.ts";
 import { agentSummary, mostCheckpoints } from "./agentSummary.ts";
 import { HeadSnapshots } from "./HeadSnapshots.ts";
 import { CheckpointPositions } from "./CheckpointPositions.ts";
-import { type AppendListener, type AppendOptions, LogWriter } from "./shape/LogWriter.ts";
+import { type AppendListener, type AppendOptions, LogWriter } from "./writer/LogWriter.ts";
 
 export interface JournalOptions {
   readonly storage: LogStorage;

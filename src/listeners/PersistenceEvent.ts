@@ -1,6 +1,6 @@
 import type { TornTail } from "../checkpoint/records/Entry.ts";
 import type { WaitingFor } from "../checkpoint/status/TaskStatus.ts";
-import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
+import type { ModelUsage } from "../checkpoint/tokenUsage/ModelUsage.ts";
 
 export interface EventCheckpoint {
   readonly checkpointId: string;

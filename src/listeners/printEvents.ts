@@ -1,4 +1,4 @@
-import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
+import type { ModelUsage } from "../checkpoint/tokenUsage/ModelUsage.ts";
 import { reasonOf } from "../internal/reasonOf.ts";
 import type { EventCheckpoint, EventLine, PersistenceEvent, PersistenceListener } from "./PersistenceEvent.ts";
 

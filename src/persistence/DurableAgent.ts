@@ -20,14 +20,14 @@ import type { EditedCheckpoint, EditOptions } from "./edit/editCheckpoint.ts";
 import { openUnless } from "../journal/openWithRetry.ts";
 import { LiveRequests } from "./waiting/LiveRequests.ts";
 import { pendingRequests } from "./waiting/pendingRequests.ts";
-import { storedState } from "./resuming/startRecorder.ts";
+import { storedState } from "./starting/startRecorder.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import { type RollbackReport, isHistoryOnly, type RollbackOptions } from "./rollback/RollbackReport.ts";
 import type { RestartOptions } from "./rollback/restart.ts";
 import { checkSettlement, type ToolCallInDoubt, type ToolCallSettlement } from "../doubt/ToolCallInDoubt.ts";
 import { NotSupportedError } from "../errors/storageErrors.ts";
 import { frozenCopy } from "../internal/frozenCopy.ts";
-import { type StopOptions, type StopResult, stopRun } from "./run/stopRun.ts";
+import type { StopOptions, StopResult } from "./run/cancelRun.ts";
 
 const defaultAnswerTimeoutMs = 5_000;
 /** Twice the lease of the file storage, because an owner sees a stop request when it renews its lease. */
@@ -438,6 +438,7 @@ export class DurableAgent {
   async stop(options: StopOptions): Promise<StopResult> {
     checkSchema(stopSchema, options, "options of stop()");
     const { reason, timeoutMs = defaultCancelTimeoutMs } = options;
+    const { stopRun } = await import("./changes.ts");
     return stopRun(this.#setup, this.agentId, { reason, timeoutMs });
   }
 

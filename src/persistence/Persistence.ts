@@ -4,7 +4,7 @@ import { AIAgent } from "../agent/AIAgent.ts";
 import { runOf, visitIn, visitOf } from "../agent/feature/ContextBinding.ts";
 import { InvalidInputError } from "../errors/agentErrors.ts";
 import { eventLine } from "../listeners/eventEmitter.ts";
-import { beginBranch, beginAgentCall } from "./resuming/beginNested.ts";
+import { beginBranch, beginAgentCall } from "./starting/beginNested.ts";
 import { dueBetween } from "./saving/saveIfDue.ts";
 import { runOrResume } from "./run/runOrResume.ts";
 import { journalInputRequest } from "./waiting/journalInputRequest.ts";

@@ -12,7 +12,7 @@ export { historyOnly } from "./rollback/rollBack.ts";
 export { restart, restartSchema } from "./rollback/restart.ts";
 export { finishRollback, readForMove, rollBack } from "./rollback/rollBack.ts";
 export { rollBackFromOutside } from "./rollback/rollBack.ts";
-export { cancelRun } from "./run/cancelRun.ts";
+export { cancelRun, stopRun } from "./run/cancelRun.ts";
 export {
   callsInDoubt,
   inverseInDoubt,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isRepeatable } from "../agent/tool/recordedCall.ts";
-import { subAgentOf } from "../agent/feature/AgentDefinition.ts";
+import { subAgentOf } from "../agent/agentAsTool/agentAsTool.ts";
 import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
 import type { AnyTool } from "../agent/tool/Tool.ts";
 import { DataKeys } from "../encryption/keys/DataKeys.ts";

@@ -5,7 +5,7 @@ import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
 import type { ModelRequestEvent, ToolCallEvent } from "../agent/feature/PipelineEvents.ts";
 import type { RunRequest } from "../agent/feature/RunRequest.ts";
 import type { RunResult } from "../agent/feature/RunResult.ts";
-import { subAgentOf } from "../agent/feature/AgentDefinition.ts";
+import { subAgentOf } from "../agent/agentAsTool/agentAsTool.ts";
 import type { PromptAnswer } from "../agent/model/PromptExecutor.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../checkpoint/records/runRecords.ts";

@@ -1,5 +1,5 @@
 import type { Message } from "../checkpoint/messages/Message.ts";
-import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
+import type { ModelUsage } from "../checkpoint/tokenUsage/ModelUsage.ts";
 
 export interface TelemetrySpan {
   /**

@@ -4,7 +4,7 @@
  * `persistence` comes after `persistence/run`. The entries in `src` itself may import every room.
  */
 export const floors: readonly (readonly string[])[] = [
-  ["checkpoint/status"],
+  ["checkpoint/status", "checkpoint/tokenUsage"],
   ["errors"],
   ["internal"],
   ["internal/sha256"],
@@ -28,6 +28,7 @@ export const floors: readonly (readonly string[])[] = [
   ["storage/file/read"],
   ["storage/file"],
   ["streams/store"],
+  ["journal/writer"],
   ["journal/shape"],
   ["journal/inbox"],
   ["journal"],
@@ -58,6 +59,7 @@ export const floors: readonly (readonly string[])[] = [
   ["agent/state", "agent/strategy", "agent/tool"],
   ["agent/model"],
   ["agent/feature"],
+  ["agent/agentAsTool"],
   ["agent/node"],
   ["agent/run"],
   ["agent"],
@@ -65,11 +67,11 @@ export const floors: readonly (readonly string[])[] = [
   ["telemetry"],
   ["redaction"],
   ["persistence/replay", "persistence/versions"],
-  ["persistence/registry"],
+  ["persistence/inverses"],
   ["persistence/settle"],
   ["persistence/config"],
   ["persistence/read", "persistence/trimming", "persistence/saving"],
-  ["persistence/resuming"],
+  ["persistence/starting"],
   ["persistence/waiting"],
   ["persistence/executionPoint", "persistence/fork", "persistence/calls", "persistence/migration"],
   ["persistence/retention", "persistence/rollback"],

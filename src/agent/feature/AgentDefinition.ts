@@ -5,7 +5,6 @@ import type { PromptExecutor } from "../model/PromptExecutor.ts";
 import type { RunSettings } from "../state/RunState.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { AnyTool } from "../tool/Tool.ts";
-import type { FeaturePipeline } from "./FeaturePipeline.ts";
 
 /** The definition that all runs of one agent share. It does not change after the first run has started. */
 export interface AgentDefinition {
@@ -28,31 +27,4 @@ export interface ModelLimits {
   readonly timeoutMs: number;
   readonly acceptCutAnswers: boolean;
   readonly maxToolCallsPerAnswer: number;
-}
-
-export interface SubAgent {
-  readonly definition: AgentDefinition;
-  /** Returns the input of the sub-agent's run. @throws InvalidInputError if the strategy's schema rejects it. */
-  readonly inputOf: (input: unknown) => unknown;
-}
-
-const subAgents = new WeakMap<object, SubAgent>();
-
-/** Maps the pipeline of an agent and a tool name to the tool that represents the agent. */
-const asTools = new WeakMap<object, Map<string, AnyTool>>();
-
-export function registerSubAgent(tool: AnyTool, agent: SubAgent): void {
-  const { hooks } = agent.definition.pipeline;
-  const named = asTools.get(hooks) ?? new Map<string, AnyTool>();
-  asTools.set(hooks, named.set(tool.name, tool));
-  subAgents.set(tool, agent);
-}
-
-/** Returns the tool that represents an agent. Node code can call it without an entry in the agent's tools. */
-export function asToolOf(pipeline: FeaturePipeline, name: string): AnyTool | undefined {
-  return asTools.get(pipeline)?.get(name);
-}
-
-export function subAgentOf(tool: object): SubAgent | undefined {
-  return subAgents.get(tool);
 }

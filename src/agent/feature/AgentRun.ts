@@ -1,5 +1,5 @@
 import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
-import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
+import type { ModelUsage } from "../../checkpoint/tokenUsage/ModelUsage.ts";
 import type { RunStart } from "./RunRequest.ts";
 import type { RunState } from "../state/RunState.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";

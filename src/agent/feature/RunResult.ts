@@ -1,5 +1,5 @@
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
-import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
+import type { ModelUsage } from "../../checkpoint/tokenUsage/ModelUsage.ts";
 import type { TornTail } from "../../checkpoint/records/Entry.ts";
 import type { InputProblem } from "../../errors/agentErrors.ts";
 import { askedQuestion } from "../context/InputRequest.ts";

@@ -1,5 +1,5 @@
 import type { AssistantMessage, Message } from "../../checkpoint/messages/Message.ts";
-import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
+import type { ModelUsage } from "../../checkpoint/tokenUsage/ModelUsage.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 
 /** Calls a model. Implement it to use a custom model. */

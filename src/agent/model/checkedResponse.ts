@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import { addUsage } from "../../checkpoint/status/ModelUsage.ts";
+import { addUsage } from "../../checkpoint/tokenUsage/ModelUsage.ts";
 import { InvalidInputError, summaryOf } from "../../errors/agentErrors.ts";
 import { UnusableModelAnswerError } from "../../errors/modelErrors.ts";
 import { problemsOf } from "../../internal/options/checkSchema.ts";

@@ -3,7 +3,8 @@ import { ExecutionMovedError, RunSuspendedError } from "../../errors/runErrors.t
 import { onAbort } from "../../internal/abortable.ts";
 import { warn } from "../../internal/warn.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import type { AgentDefinition, SubAgent } from "../feature/AgentDefinition.ts";
+import type { SubAgent } from "../agentAsTool/agentAsTool.ts";
+import type { AgentDefinition } from "../feature/AgentDefinition.ts";
 import type { AgentRun, InterruptOptions } from "../feature/AgentRun.ts";
 import { EndOrder } from "../feature/EndOrder.ts";
 import type { AbortGrace, ClaimableOption } from "../feature/FeaturePipeline.ts";

@@ -9,13 +9,11 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import type { AgentContext, AgentTools } from "../context/AgentContext.ts";
 import type { ToolCallEvent } from "../feature/PipelineEvents.ts";
 import { isRunFailure } from "../feature/Pipeline.ts";
-import { subAgentOf } from "../feature/AgentDefinition.ts";
+import { subAgentOf } from "../agentAsTool/agentAsTool.ts";
 import { assertMessage } from "../model/checkedResponse.ts";
 import { type AnyTool, type ApprovalVerdict, isToolFailure, toldToModel, type Tool, toolSchema } from "../tool/Tool.ts";
-import { timeoutFailure } from "../tool/recordedCall.ts";
+import { executeInTime } from "../tool/callTimeout.ts";
 import { type CallScope, type ScopeCall, replaceToolCallIds } from "./CallScope.ts";
-import { onAbort } from "../../internal/abortable.ts";
-import type { AbortGrace } from "../feature/FeaturePipeline.ts";
 
 type ToolCallPart = Extract<ContentPart, { type: "tool-call" }>;
 type ToolResultPart = Extract<ContentPart, { type: "tool-result" }>;
@@ -224,46 +222,4 @@ function noSuchTool(name: string, names: readonly string[]): string {
   const found =
     names.length === 0 ? "There are none." : `The tools are: ${names.map((known) => `"${known}"`).join(", ")}.`;
   return `There is no tool "${name}". ${found}`;
-}
-
-interface LimitedCall {
-  readonly tool: AnyTool;
-  readonly toolCallId: string;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-  /** The clock for the time limit, and the grace period for a tool that ignores its signal. */
-  readonly grace: AbortGrace;
-  readonly onLate: (reason: unknown) => void;
-  /** Receives a function that cancels the limit. Returns a function to call when the tool has ended. */
-  readonly onBegun: (cancel: () => void) => () => void;
-}
-
-/**
- * Runs a tool with a time limit. An output that arrives within the grace period is accepted.
- *
- * @throws ToolFailedError, ToolOutcomeUnknownError
- */
-async function executeInTime(call: LimitedCall, execute: (signal: AbortSignal) => unknown): Promise<unknown> {
-  const { tool, toolCallId, timeoutMs, signal, grace, onLate, onBegun } = call;
-  const controller = new AbortController();
-  const unlisten = onAbort(signal, () => controller.abort(signal.reason));
-  const failure = timeoutFailure(tool, toolCallId, timeoutMs);
-  let leave: (reason: unknown) => void = () => undefined;
-  const left = new Promise<never>((_resolve, reject) => (leave = reject));
-  let cancel = grace.clock.after(timeoutMs, () => {
-    cancel = grace.clock.after(grace.ms, () => leave(failure));
-    controller.abort(failure);
-    onLate(failure);
-  });
-  const onEnded = onBegun(() => cancel());
-  try {
-    return await Promise.race([execute(controller.signal), left]);
-  } catch (error) {
-    if (controller.signal.reason === failure) throw failure;
-    throw error;
-  } finally {
-    onEnded();
-    cancel();
-    unlisten();
-  }
 }

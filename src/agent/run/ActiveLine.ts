@@ -1,8 +1,9 @@
-import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
+import type { ModelUsage } from "../../checkpoint/tokenUsage/ModelUsage.ts";
 import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import { ExecutionMovedError } from "../../errors/runErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import type { AgentDefinition, SubAgent } from "../feature/AgentDefinition.ts";
+import type { SubAgent } from "../agentAsTool/agentAsTool.ts";
+import type { AgentDefinition } from "../feature/AgentDefinition.ts";
 import type { InterruptOptions, MoveOptions } from "../feature/AgentRun.ts";
 import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
 import type { AbortGrace, ClaimableOption } from "../feature/FeaturePipeline.ts";

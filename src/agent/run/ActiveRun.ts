@@ -1,8 +1,8 @@
-import { addUsage, type ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
+import { addUsage, type ModelUsage } from "../../checkpoint/tokenUsage/ModelUsage.ts";
 import { abortable } from "../../internal/abortable.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { RunRequest } from "../feature/RunRequest.ts";
-import type { SubAgent } from "../feature/AgentDefinition.ts";
+import type { SubAgent } from "../agentAsTool/agentAsTool.ts";
 import { DeltaSender } from "../node/DeltaSender.ts";
 import type { AgentCall, Wait } from "../node/NodeExecution.ts";
 import { IterationLimitError } from "../../errors/strategyErrors.ts";

@@ -1,6 +1,7 @@
 import { onAbort } from "../../internal/abortable.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
-import type { AgentDefinition, SubAgent } from "../feature/AgentDefinition.ts";
+import type { SubAgent } from "../agentAsTool/agentAsTool.ts";
+import type { AgentDefinition } from "../feature/AgentDefinition.ts";
 import { startOfLane, type RunRequest, type RunStart } from "../feature/RunRequest.ts";
 import { pendingRequest, type RunResult } from "../feature/RunResult.ts";
 import { ActiveLine, type Nesting } from "./ActiveLine.ts";

@@ -2,7 +2,6 @@ import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { ToolEffect } from "./Tool.ts";
 
 export interface RecordedCallEnd {
   readonly output?: unknown;
@@ -47,20 +46,4 @@ export function replayedOutput(tool: string, call: string, end: RecordedCallEnd,
 export function lostOutput(error: unknown): NonNullable<RecordedCallEnd["lost"]> {
   if (!(error instanceof NotSerializableError)) return { path: "", reason: `cannot be copied: ${reasonOf(error)}` };
   return { path: error.path, reason: error.reason };
-}
-
-/** Errors of failed calls that may still take effect. Other errors can have the same class. */
-export const lateFailures = new WeakSet<object>();
-
-/** Returns the error of a call that exceeded its time limit. Only a call that is safe to repeat counts as failed. */
-export function timeoutFailure(
-  { name, effect }: { readonly name: string; readonly effect?: ToolEffect | undefined },
-  toolCallId: string,
-  timeoutMs: number | undefined,
-  reason = `it did not end within ${timeoutMs} ms`,
-): Error {
-  if (!isRepeatable(effect)) return new ToolOutcomeUnknownError(name, toolCallId, timeoutMs);
-  const failure = new ToolFailedError(name, toolCallId, reason);
-  lateFailures.add(failure);
-  return failure;
 }

@@ -1,4 +1,4 @@
-import type { ModelUsage } from "../status/ModelUsage.ts";
+import type { ModelUsage } from "../tokenUsage/ModelUsage.ts";
 import type { FileChanges } from "./FileChange.ts";
 import type { Message } from "../messages/Message.ts";
 import type { DecisionRecord, RequirementsRecord } from "../records/lineRecords.ts";

@@ -3,7 +3,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { LanePlace, LaneRecord, CheckpointRecord, CheckpointPoint } from "../records/lineRecords.ts";
 import { visitAt } from "../state/AgentState.ts";
-import type { ModelUsage } from "../status/ModelUsage.ts";
+import type { ModelUsage } from "../tokenUsage/ModelUsage.ts";
 
 type Assigned = "kind" | "lane" | "version" | "id" | "at";
 type CheckpointFields = {

@@ -3,7 +3,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { isOver } from "../records/callRecords.ts";
 import type { LanePlace } from "../records/lineRecords.ts";
-import type { ModelUsage } from "../status/ModelUsage.ts";
+import type { ModelUsage } from "../tokenUsage/ModelUsage.ts";
 import type { Visit } from "../records/Visit.ts";
 import { type AgentState, firstVisitOf } from "../state/AgentState.ts";
 import { foldUpTo } from "../state/foldTo.ts";

@@ -1,4 +1,4 @@
-import type { ModelUsage } from "../status/ModelUsage.ts";
+import type { ModelUsage } from "../tokenUsage/ModelUsage.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import type {
   DecisionRecord,

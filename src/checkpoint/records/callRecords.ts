@@ -1,4 +1,4 @@
-import type { ModelUsage } from "../status/ModelUsage.ts";
+import type { ModelUsage } from "../tokenUsage/ModelUsage.ts";
 import { type StoredValue, envelopeKeyOf } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 

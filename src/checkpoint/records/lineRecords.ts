@@ -1,5 +1,5 @@
 import type { StoredValue } from "../values/valueCodec.ts";
-import type { ModelUsage } from "../status/ModelUsage.ts";
+import type { ModelUsage } from "../tokenUsage/ModelUsage.ts";
 import type { Visit } from "./Visit.ts";
 
 /**

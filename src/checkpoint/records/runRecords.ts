@@ -1,6 +1,6 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { WaitingFor, FileReservation } from "../status/TaskStatus.ts";
-import type { ModelUsage } from "../status/ModelUsage.ts";
+import type { ModelUsage } from "../tokenUsage/ModelUsage.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";

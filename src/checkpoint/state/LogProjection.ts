@@ -1,5 +1,5 @@
 import { addToGroup } from "../../internal/addToGroup.ts";
-import { addUsage, type ModelUsage } from "../status/ModelUsage.ts";
+import { addUsage, type ModelUsage } from "../tokenUsage/ModelUsage.ts";
 import { type Entry, entryBytes } from "../records/Entry.ts";
 import { addValueReferences } from "../records/blobReferences.ts";
 import { type AgentState, baseOfSnapshot, type ProjectionBase } from "./AgentState.ts";

@@ -4,7 +4,7 @@ import { UnusableModelAnswerError } from "../../errors/modelErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AiSdkFinishReason, AiSdkGeneration, AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
 import { messageDataOf, type TaggedFileData, toolInputOf } from "./AiSdkPrompt.ts";
-import { addUsage, type ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
+import { addUsage, type ModelUsage } from "../../checkpoint/tokenUsage/ModelUsage.ts";
 
 /** The response that the executor returns. */
 export interface AiSdkAnswer extends PromptAnswer {

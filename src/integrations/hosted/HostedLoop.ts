@@ -1,6 +1,6 @@
 import type { HostedModel, RequestPlace } from "../../agent/node/hostedCalls.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
-import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
+import type { ModelUsage } from "../../checkpoint/tokenUsage/ModelUsage.ts";
 import type { HostedPieces, ResponsePieces } from "./HostedPieces.ts";
 import type { HostedTool } from "./HostedTool.ts";
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { isRepeatable, lateFailures } from "../../agent/tool/recordedCall.ts";
+import { lateFailures } from "../../agent/tool/callTimeout.ts";
+import { isRepeatable } from "../../agent/tool/recordedCall.ts";
 import { type AnyTool, tool, type Tool, type ToolEffect, type ToolCallOptions } from "../../agent/tool/Tool.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { quoted, quotedList } from "../../errors/AgentPersistenceError.ts";

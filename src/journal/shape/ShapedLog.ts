@@ -19,7 +19,7 @@ import {
   recordFields,
 } from "./readRecords.ts";
 import { type ShapeDefinition, logIdOf, type ShapeState, shapeSummary } from "./ShapeDefinition.ts";
-import { type AppendOptions, LogWriter } from "./LogWriter.ts";
+import { type AppendOptions, LogWriter } from "../writer/LogWriter.ts";
 import type { ShapeViews } from "./readShape.ts";
 import { EntryChain } from "../../checkpoint/format/EntryChain.ts";
 import { prunedRanges } from "../../checkpoint/pruning/liveEntries.ts";

@@ -1,14 +1,9 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
-import { subAgentOf } from "../../agent/feature/AgentDefinition.ts";
+import { subAgentOf } from "../../agent/agentAsTool/agentAsTool.ts";
 import { endsOf, notesOf, visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
 import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
-import {
-  decideRecorded,
-  lostOutput,
-  outputSubject,
-  replayedOutput,
-  lateFailures,
-} from "../../agent/tool/recordedCall.ts";
+import { lateFailures } from "../../agent/tool/callTimeout.ts";
+import { decideRecorded, lostOutput, outputSubject, replayedOutput } from "../../agent/tool/recordedCall.ts";
 import { isToolFailure } from "../../agent/tool/Tool.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
@@ -20,8 +15,7 @@ import { frozenCopy, countParts, frozenCopyInTurns } from "../../internal/frozen
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../saving/RunRecorder.ts";
 import { saveIfDue } from "../saving/saveIfDue.ts";
-import { recordedCall } from "../replay/Replay.ts";
-import type { CallEnd } from "../replay/countedCalls.ts";
+import { type CallEnd, recordedCall } from "../replay/Replay.ts";
 import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { settledOutcome, type ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
 

@@ -18,7 +18,7 @@ import type { ApprovalVerifier } from "../../signedApprovals/signedApprovals.ts"
 import type { Environment } from "../../environment/EnvironmentMismatch.ts";
 import type { RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
 import type { EventBody, ListenerErrorHandler, PersistenceListener } from "../../listeners/PersistenceEvent.ts";
-import { type InverseRetry, inverseRetrySchema, RollbackToolRegistry } from "../registry/RollbackToolRegistry.ts";
+import { type InverseRetry, inverseRetrySchema, RollbackToolRegistry } from "../inverses/RollbackToolRegistry.ts";
 import { isAfterNode, type CheckpointTrigger } from "./triggers.ts";
 import { type Migration, migrationSchema } from "../versions/Migrations.ts";
 import { z } from "zod";

@@ -1,6 +1,6 @@
 import { defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { asToolOf, subAgentOf } from "../../agent/feature/AgentDefinition.ts";
+import { asToolOf, subAgentOf } from "../../agent/agentAsTool/agentAsTool.ts";
 import type { ApprovalVerifier } from "../../signedApprovals/signedApprovals.ts";
 import { type AbortGrace, defaultAbortGrace, type FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
@@ -25,7 +25,7 @@ import type { OnToolCallInDoubt, ToolCallSettlement } from "../../doubt/ToolCall
 import type { Environment } from "../../environment/EnvironmentMismatch.ts";
 import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../listeners/eventEmitter.ts";
 import type { EventBody } from "../../listeners/PersistenceEvent.ts";
-import { type InverseRetry, RollbackToolRegistry } from "../registry/RollbackToolRegistry.ts";
+import { type InverseRetry, RollbackToolRegistry } from "../inverses/RollbackToolRegistry.ts";
 import { triggers, type CheckpointTrigger } from "./triggers.ts";
 import {
   type ConfiguredParticipant,

@@ -11,7 +11,7 @@ import { leavesEffect } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { ExecutionPoint } from "./executionPoint.ts";
 import { RunRecorder } from "../saving/RunRecorder.ts";
-import { placeOf } from "../resuming/startRecorder.ts";
+import { placeOf } from "../starting/startRecorder.ts";
 import { structureReference, structureRecord } from "../saving/strategyRecord.ts";
 
 export interface ExecutionPointOptions extends ExecutionPoint {

@@ -8,7 +8,7 @@ import { foldLine, foldTo } from "../../checkpoint/state/foldTo.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { changedStructure } from "../saving/strategyRecord.ts";
-import { storedState, type StoredState } from "../resuming/startRecorder.ts";
+import { storedState, type StoredState } from "../starting/startRecorder.ts";
 import { type FittedLine, lineVerdicts } from "./lineVerdicts.ts";
 import { draftMigration, migrationRecords } from "./migrationRecords.ts";
 import { planMigration } from "./planMigration.ts";

@@ -6,7 +6,7 @@ import { UnknownToolError } from "../../errors/agentErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { StoredState } from "../resuming/startRecorder.ts";
+import type { StoredState } from "../starting/startRecorder.ts";
 import { type CodeVerdict, isSameCode, judgeCode, type StoredStructure } from "../versions/judgeCode.ts";
 import type { Code } from "../versions/CodeStructure.ts";
 import type { LinePoint } from "../versions/Reached.ts";

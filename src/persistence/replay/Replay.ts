@@ -4,7 +4,7 @@ import { endsOf, visitIn, visitOf, withinOf } from "../../agent/feature/ContextB
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import { decideRecorded } from "../../agent/tool/recordedCall.ts";
 import { callFacts } from "../../checkpoint/data/RequestedCalls.ts";
-import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
+import { type AssistantMessage, partsOfType } from "../../checkpoint/messages/Message.ts";
 import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { type FailedRequest, isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { isRefusal } from "../../checkpoint/records/requestRecords.ts";
@@ -22,6 +22,11 @@ interface RecordedModelAnswer {
   readonly answer: PromptAnswer;
   readonly asked: string | undefined;
   readonly failed: readonly FailedRequest[];
+}
+
+export interface CallEnd {
+  readonly outcome: OutcomeRecord;
+  readonly output?: unknown;
 }
 
 /** The recorded work of the next node. If the node repeats its requests and calls, they get the recorded results. */
@@ -302,4 +307,15 @@ export function recordedCall(recorder: Replaying, event: ToolCallEvent): Recorde
 function inputAskedFor({ message, index }: Extract<CallOrigin, { readonly kind: "model" }>): unknown {
   const part = message.content[index];
   return typeof part === "object" && part.type === "tool-call" ? part.input : undefined;
+}
+
+export function callIdsIn(message: AssistantMessage): readonly string[] {
+  return partsOfType(message, "tool-call").map(({ toolCallId }) => toolCallId);
+}
+
+/** Returns the calls of the run. If a later run executes a message of this run, its calls get other ids. */
+export function countedCalls(index: LogProjection, { calls, runId }: AgentState): Map<string, RecordedCall> {
+  const begun = [...index.lanes.values()].find((start) => start.runId === runId && start.record.keep === "history");
+  const isOwn = ({ intent, outcome }: RecordedCall) => !begun || ((intent ?? outcome)?.lane ?? 0) >= begun.record.lane;
+  return new Map([...calls].filter(([, call]) => isOwn(call) && index.counts(call)));
 }

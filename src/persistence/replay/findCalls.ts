@@ -7,7 +7,7 @@ import { answersOfInput } from "../../checkpoint/state/leanState.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { type CallEnd, callIdsIn, countedCalls } from "./countedCalls.ts";
+import { type CallEnd, callIdsIn, countedCalls } from "./Replay.ts";
 
 export interface KnownCalls {
   readonly journal: Journal;

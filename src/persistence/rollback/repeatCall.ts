@@ -7,7 +7,8 @@ import {
   type InputRequest,
   type ReceiveOptions,
 } from "../../agent/context/InputRequest.ts";
-import { lostOutput, outputSubject, timeoutFailure } from "../../agent/tool/recordedCall.ts";
+import { timeoutFailure } from "../../agent/tool/callTimeout.ts";
+import { lostOutput, outputSubject } from "../../agent/tool/recordedCall.ts";
 import type { AnyTool, ToolCallOptions } from "../../agent/tool/Tool.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";

@@ -15,7 +15,7 @@ import { type LoggedCall, read } from "../../journal/loggedCalls.ts";
 import type { RollbackPlan, RollbackGoal } from "../../journal/planRollback.ts";
 import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
 import { declarationOf, inverseInDoubt, inverseName, settledInverse } from "../settle/callsInDoubt.ts";
-import type { Inverse } from "../registry/RollbackToolRegistry.ts";
+import type { Inverse } from "../inverses/RollbackToolRegistry.ts";
 import { callOptions, repeatCall, checkedInput, attempt } from "./repeatCall.ts";
 import { revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 

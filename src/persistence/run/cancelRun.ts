@@ -1,13 +1,42 @@
 import { RunNotOpenError } from "../../errors/runErrors.ts";
+import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import { stopAndOpen } from "../../journal/openWithRetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { endRecords } from "../../journal/runRecords.ts";
-import { storedState, type StoredState } from "../resuming/startRecorder.ts";
+import { storedState, type StoredState } from "../starting/startRecorder.ts";
 import { type DurableCall, signalOf } from "./DurableCall.ts";
 import { giveBackEvents } from "../waiting/journalReceipt.ts";
 import { answerRequests, expireRequests, receiveEvents } from "../waiting/answerRequests.ts";
+
+export interface StopOptions {
+  /** The reason, with which the run rejects and which the status of the agent shows. */
+  readonly reason: string;
+  /** How long to wait for the owner of the agent, in milliseconds. Defaults to 30,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface StopResult {
+  /** True if this call paused a run in progress. */
+  readonly stopped: boolean;
+  /** The status of the agent after the call. `undefined` if the storage has no such agent. */
+  readonly status: string | undefined;
+}
+
+/** Pauses a run in progress, in any process. @throws AgentBusyError */
+export async function stopRun(
+  setup: PersistenceSetup,
+  agentId: string,
+  { reason, timeoutMs }: { readonly reason: string; readonly timeoutMs: number },
+): Promise<StopResult> {
+  await using journal = await stopAndOpen(setup, agentId, { reason, timeoutMs });
+  const status = journal.statusState.current?.status;
+  if (status !== "in_progress") return { stopped: false, status };
+  const paused = { status: "paused", at: journal.clock.now(), reason } as const;
+  await journal.store(statusRecords(journal.statusState, paused));
+  return { stopped: true, status: "paused" };
+}
 
 /** Ends an unfinished run as cancelled. @throws RunNotOpenError, AgentBusyError */
 export async function cancelRun(

@@ -1,10 +1,10 @@
 import type { RunResult } from "../../agent/feature/RunResult.ts";
 import { valueDigest, isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { RunInputDiffersError } from "../../errors/runErrors.ts";
-import type { StoredState } from "../resuming/startRecorder.ts";
+import type { StoredState } from "../starting/startRecorder.ts";
 import type { DurableCall } from "./DurableCall.ts";
 import { pendingRequests } from "../waiting/pendingRequests.ts";
-import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
+import type { ModelUsage } from "../../checkpoint/tokenUsage/ModelUsage.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import { addBlobReference } from "../../checkpoint/records/blobReferences.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";

@@ -15,7 +15,7 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { fitLines, type Fitting, tryLines } from "../migration/fitLines.ts";
 import { restartLine, branchRun, linesBeside, restartLines, statesOf } from "../executionPoint/continueFromHead.ts";
-import { newRun, restoredRun, storedState, type StoredState } from "../resuming/startRecorder.ts";
+import { newRun, restoredRun, storedState, type StoredState } from "../starting/startRecorder.ts";
 import type { RunRecorder } from "../saving/RunRecorder.ts";
 import { giveBackEvents } from "../waiting/journalReceipt.ts";
 import { type DurableCall, signalOf } from "./DurableCall.ts";

@@ -11,7 +11,7 @@ import { describeError } from "../../checkpoint/records/runRecords.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { runRecord } from "../../journal/runRecords.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { newRun, storedState, type StoredState } from "../resuming/startRecorder.ts";
+import { newRun, storedState, type StoredState } from "../starting/startRecorder.ts";
 import type { RunRecorder } from "../saving/RunRecorder.ts";
 import { recorders } from "../saving/recorders.ts";
 import { isPruningNext, pruneAfterRun } from "../retention/pruneAfterRun.ts";

@@ -5,7 +5,7 @@ import {
   isOver,
 } from "../../checkpoint/records/callRecords.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
-import { callIdsIn, type CallEnd, countedCalls } from "../replay/countedCalls.ts";
+import { callIdsIn, type CallEnd, countedCalls } from "../replay/Replay.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { mayBeToolCallId } from "../../checkpoint/ids/toolCallId.ts";
 import { isSinceVisit, type Visit } from "../../checkpoint/records/Visit.ts";

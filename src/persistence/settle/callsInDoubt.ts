@@ -5,7 +5,7 @@ import type { Journal } from "../../journal/Journal.ts";
 import { type LoggedCall, loggedCalls, read } from "../../journal/loggedCalls.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
-import type { Inverse } from "../registry/RollbackToolRegistry.ts";
+import type { Inverse } from "../inverses/RollbackToolRegistry.ts";
 import { type ToolCallInDoubt, type ToolCallSettlement, settledOutcome } from "../../doubt/ToolCallInDoubt.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import { isUnsettled } from "../../checkpoint/records/callRecords.ts";

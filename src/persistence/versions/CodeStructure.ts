@@ -1,4 +1,5 @@
-import { type AgentDefinition, subAgentOf } from "../../agent/feature/AgentDefinition.ts";
+import { subAgentOf } from "../../agent/agentAsTool/agentAsTool.ts";
+import type { AgentDefinition } from "../../agent/feature/AgentDefinition.ts";
 import { type GraphStructure, structureOf } from "../../agent/strategy/GraphStructure.ts";
 import type { AnyTool, ToolEffect } from "../../agent/tool/Tool.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";

@@ -14,7 +14,7 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { RunRecorder } from "../saving/RunRecorder.ts";
 import { recorders } from "../saving/recorders.ts";
-import { restoredRun } from "../resuming/startRecorder.ts";
+import { restoredRun } from "../starting/startRecorder.ts";
 import { assertAnswersFit, type EncodeReply, endOf, type GivenReply } from "./givenReply.ts";
 import { type AskedRequest, askedRecords, tellOpened, leftMs, replyRecord, type ReplyEnd } from "./askedRecords.ts";
 import { endsAt, isListDue, runningStatus, waitingStatus } from "./pendingRequests.ts";

@@ -6,7 +6,7 @@ import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import { RequestNotOpenError, TimerNotAnswerableError } from "../../errors/requestErrors.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { StoredState } from "../resuming/startRecorder.ts";
+import type { StoredState } from "../starting/startRecorder.ts";
 import { assertAnswersFit, type EncodeReply, endOf, type GivenReply } from "./givenReply.ts";
 import { pendingIn, isListDue, runningStatus, waitingStatus } from "./pendingRequests.ts";
 import { replyRecord } from "./askedRecords.ts";

@@ -4,7 +4,7 @@ import { type TokenPrices, tokenPricesSchema, costOf } from "../../timeline/opti
 import { type RunTrace, type TraceModelRequest, isJson } from "../trace/RunTrace.ts";
 import { changedPart, compareSteps } from "./compareSteps.ts";
 import type { RunComparison, ComparedStep, RunCost, RunSummary } from "./RunComparison.ts";
-import { addUsage } from "../../checkpoint/status/ModelUsage.ts";
+import { addUsage } from "../../checkpoint/tokenUsage/ModelUsage.ts";
 import type { UsageView } from "../../inspect/view/viewParts.ts";
 import { z } from "zod";
 import { maximumDepth } from "../../internal/frozenCopy.ts";

@@ -4,7 +4,7 @@ import type { Message, AssistantMessage } from "../../checkpoint/messages/Messag
 import type { FailedRequest } from "../../checkpoint/records/callRecords.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
-import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
+import type { ModelUsage } from "../../checkpoint/tokenUsage/ModelUsage.ts";
 
 /** The recorded model responses, calls and answers of one run, as plain data. */
 export interface Recording {

@@ -1,5 +1,5 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
-import { subAgentOf } from "../../agent/feature/AgentDefinition.ts";
+import { subAgentOf } from "../../agent/agentAsTool/agentAsTool.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { callOf, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";

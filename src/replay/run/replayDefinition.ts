@@ -1,5 +1,6 @@
 import type { AIAgent } from "../../agent/AIAgent.ts";
-import { type AgentDefinition, registerSubAgent, subAgentOf } from "../../agent/feature/AgentDefinition.ts";
+import { registerSubAgent, subAgentOf } from "../../agent/agentAsTool/agentAsTool.ts";
+import type { AgentDefinition } from "../../agent/feature/AgentDefinition.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import { Pipeline } from "../../agent/feature/Pipeline.ts";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";

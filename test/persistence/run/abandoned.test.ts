@@ -1,7 +1,7 @@
 import { tool, type Message, type PromptExecutor } from "agent-persistence";
 import { emptyState } from "../../../src/checkpoint/state/AgentState.ts";
 import { ValueReader } from "../../../src/checkpoint/state/ValueReader.ts";
-import { missingToolResults } from "../../../src/persistence/resuming/startRecorder.ts";
+import { missingToolResults } from "../../../src/persistence/starting/startRecorder.ts";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defaultLoop } from "../support/defaultLoop.ts";

@@ -3,7 +3,7 @@ import { LineRequests } from "../../../src/checkpoint/lines/LineRequests.ts";
 import { emptyState } from "../../../src/checkpoint/state/AgentState.ts";
 import type { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import type { ReplyRecord, RequestRecord } from "../../../src/checkpoint/records/requestRecords.ts";
-import type { StoredState } from "../../../src/persistence/resuming/startRecorder.ts";
+import type { StoredState } from "../../../src/persistence/starting/startRecorder.ts";
 import { requestState } from "../../../src/persistence/waiting/answerRequests.ts";
 
 const record = (expiresAt?: number): RequestRecord => ({

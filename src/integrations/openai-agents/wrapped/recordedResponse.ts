@@ -2,7 +2,7 @@ import { type ModelRequest, type ModelResponse, Usage } from "@openai/agents-cor
 import { z } from "zod";
 import { assertResponseShape } from "../../../agent/model/checkedResponse.ts";
 import type { ContentPart } from "../../../checkpoint/messages/Message.ts";
-import type { ModelUsage } from "../../../checkpoint/status/ModelUsage.ts";
+import type { ModelUsage } from "../../../checkpoint/tokenUsage/ModelUsage.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import type { GivenHostedResponse, HostedResponse } from "../../hosted/HostedLoop.ts";
 

@@ -15,7 +15,7 @@ import {
 } from "@openai/agents-core/utils/internal";
 import { InvalidInputError } from "../../../errors/agentErrors.ts";
 import { ToolFailedError } from "../../../errors/toolCallErrors.ts";
-import { timeoutFailure } from "../../../agent/tool/recordedCall.ts";
+import { timeoutFailure } from "../../../agent/tool/callTimeout.ts";
 import { isToolFailure, toldToModel } from "../../../agent/tool/Tool.ts";
 import { reasonOf } from "../../../internal/reasonOf.ts";
 import type { PerformOptions } from "../../hosted/HostedLoop.ts";
