@@ -202,7 +202,7 @@ class HeadCache {
   readonly #heads = new Map<string, CachedHead & { readonly bytes: number }>();
   #bytes = 0;
 
-  /** Removes and returns a head. The one reader of a head with nested lines puts it back with {@link set}. */
+  /** Returns a head. A head with nested lines has one reader, so it is removed until the reader calls {@link set}. */
   take(agentId: string): CachedHead | undefined {
     const head = this.#heads.get(agentId);
     if (head?.grows) this.#forget(agentId);

@@ -148,7 +148,7 @@ export interface RunStart {
   readonly usage?: ModelUsage;
   /** Returns whether a call with this id is recorded in the history of this start. A recorded call keeps its id. */
   readonly isRecordedCall?: (toolCallId: string) => boolean;
-  /** Finds the recorded calls of a message for `isRecordedCall`. Returns `undefined` if all of them are known. */
+  /** Finds the recorded calls of a message for `isRecordedCall`. Returns `undefined` if all these calls are known. */
   readonly findCalls?: (message: AssistantMessage) => Promise<void> | undefined;
   /** Earlier lanes in which the current node made calls, each with its value of `visitBase`. Defaults to `line`. */
   readonly recordedOn?: readonly { readonly line: RunLine; readonly visitBase: number }[];

@@ -50,7 +50,7 @@ export interface ListedAgent {
   readonly taskName?: string;
   readonly priority?: number;
   readonly requestIds: readonly string[];
-  /** With `explain`, the number of checkpoints. Otherwise the maximum number at the last status change. */
+  /** With `explain`, the number of checkpoints. Without `explain`, the maximum number at the last status change. */
   readonly checkpoints?: number;
   /** The position in the list. Pass it as `after` to list the following agents. */
   readonly cursor: string;

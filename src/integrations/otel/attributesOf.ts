@@ -14,7 +14,7 @@ const known: readonly (readonly [prefix: string, name: string])[] = [
 
 const ours = "agent_persistence";
 
-/** By name of an exported fact: its attribute. The value is exported unchanged. */
+/** The OpenTelemetry attribute of each exported fact. The value of the fact is exported unchanged. */
 const names = {
   agentId: "gen_ai.conversation.id",
   agentName: "gen_ai.agent.name",

@@ -29,7 +29,7 @@ import { join } from "node:path";
 /** The number of agents to read concurrently, which limits the open files. */
 const atOnce = 16;
 
-/** Up to this number of due agents, a list reads all of them, because their marks are not in the order of the list. */
+/** If at most this many agents are due, a list reads all due agents, because their marks have another order. */
 const mostDueRead = 256;
 
 type Selection = Omit<ListOptions, "free" | "limit" | "readOnly">;
@@ -93,8 +93,8 @@ async function dueMarks({ index }: FileBackend, dueBefore: string, most: number)
 }
 
 /**
- * Yields the marks of agents that may be due. Does not check the first marks, because the list often needs no further
- * marks, and their agents are read in any case.
+ * Yields the marks of agents that may be due. Yields the first marks unchecked, because the caller reads the agent of
+ * each mark, and often needs only the first marks.
  */
 async function* marksOfDue(
   backend: FileBackend,

@@ -130,7 +130,7 @@ function ifInboxFree(error: unknown): undefined {
 async function wokenTask(logs: TaskLogs, agentId: string): Promise<ListedTask | undefined> {
   let summary: AgentSummary | undefined;
   const isDue = await logs.inbox.continues(agentId, async () => {
-    // The owner is read before the log, so that the log contains the requests of an owner that ends between both reads.
+    // Reads the owner first. If the owner ends before the log is read, the log contains all requests of the owner.
     if (await isOwned(logs.log, agentId)) return undefined;
     using head = await readHead(logs.log, agentId);
     const { log, state } = head;

@@ -86,7 +86,7 @@ export class BoxSearch {
   }
 }
 
-/** Splits at a point of the search from the start or else at a point of the search from the end. */
+/** Splits the box at `ahead`, a point of the search from the start. Without it, splits at `behind`, from the end. */
 function splitAt(ahead: Point | undefined, behind: Point | undefined): SplitPoint | undefined {
   if (ahead) return { x: ahead.x, y: ahead.y, exactBefore: true, exactAfter: false };
   return behind && { ...behind, exactBefore: false, exactAfter: true };

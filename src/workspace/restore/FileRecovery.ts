@@ -125,9 +125,10 @@ export interface FileToRecover {
   readonly base?: FileState;
 }
 
-/** A content that a checkpoint requires, by hash. Has the length if the log contains the content. */
+/** A file content that a checkpoint requires. */
 export interface RequiredContent {
   readonly hash: string;
+  /** The length of the content. `undefined` if the log does not contain the content. */
   readonly bytes: number | undefined;
 }
 

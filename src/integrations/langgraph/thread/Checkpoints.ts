@@ -84,7 +84,7 @@ export function isCopy({ meta }: StoredPut): boolean {
 
 const counters = "counters_since_delta_snapshot";
 
-/** Returns the child of the same parent that a checkpoint copies. `undefined` for a checkpoint that is no copy. */
+/** Returns the original of a copied checkpoint, which has the same parent. `undefined` if the checkpoint is no copy. */
 export function originalPut({ children }: CheckpointEntry, copy: StoredPut): StoredPut | undefined {
   if (!isCopy(copy)) return undefined;
   const isOriginal = (child: StoredPut): boolean =>

@@ -28,7 +28,8 @@ interface Chosen {
 const folderName = /^k((?:[0-9a-f]{2})*)$/;
 
 /**
- * The marks of one status, in directories named after their lowest key. Concurrent processes may fill these unevenly.
+ * The marks of one status, in directories named after their lowest key. If several processes add marks at the same time,
+ * some directories can get more marks than others.
  */
 export class MarkFolder {
   readonly #disk: Disk;

@@ -50,7 +50,7 @@ async function expectDamage(
 
 const refusal = "storage_failed";
 
-/** Tests that failures of the underlying storage are reported, and lose or repeat no append. */
+/** Tests that a log reports failures of its storage, and that each append is stored at most once. */
 export const lostAnswerTests: readonly RecordLogTest[] = [
   logTest(
     "stores an append once if its response was lost, and ends the ownership if the append failed",
