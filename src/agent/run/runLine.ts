@@ -149,7 +149,7 @@ async function startBranches(
   return ended;
 }
 
-/** Adds the decisions, requirements and iterations of branches to the state. Their storage is merged elsewhere. */
+/** Adds the decisions, requirements and iterations of branches to the state. `mergeBody` merges their storages. */
 function addUp(state: RunState, branches: Iterable<BranchResult>): void {
   for (const { decisions, requirements, iterations } of branches) {
     for (const decision of decisions) state.recordDecision(decision);

@@ -80,8 +80,8 @@ export interface PersistenceConfig {
   /** How often a rollback tries an inverse before it stops. Defaults to 3 times, 100 milliseconds apart. */
   readonly inverseRetry?: InverseRetry | undefined;
   /**
-   * How long a moved or aborted run waits for its aborted work, in milliseconds. A tool call that has not finished by
-   * then is in doubt. Defaults to 5,000.
+   * How long a moved or aborted run waits for its aborted work, in milliseconds. A tool call that takes longer is in
+   * doubt. Defaults to 5,000.
    */
   readonly abortGraceMs?: number | undefined;
   /**

@@ -60,7 +60,7 @@ export class LineCalls {
     return this.#forgotten.has(call) || this.before?.isForgotten(call) === true;
   }
 
-  /** Frees the results of calls that are not in the history, each time that the number of results has doubled. */
+  /** Frees the results of calls that are not in the history. Waits until the number of results has doubled. */
   forget(history: Pick<MessageHistory, "messages">): void {
     if (this.performed.size < this.#forgetAbove) return;
     const kept = new Set(

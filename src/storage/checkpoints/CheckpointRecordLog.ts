@@ -192,7 +192,7 @@ class CheckpointStorage implements LogStorage {
     return filterCheckpoints(stored, filter).map((data) => freezeInPlace(decodeCheckpoint(data)));
   }
 
-  /** Finds the latest checkpoint of the main line. Reads all if the provider's latest belongs to a branch. */
+  /** Finds the latest checkpoint of the main line. Reads all checkpoints if the latest one belongs to a branch. */
   async getLatestCheckpoint(agentId: string): Promise<AgentCheckpointData | undefined> {
     const latest = await askProvider("getLatestCheckpoint", agentId, () => this.#provider.getLatestCheckpoint(agentId));
     if (!latest || latest.branch === undefined) return latest && freezeInPlace(decodeCheckpoint(latest));

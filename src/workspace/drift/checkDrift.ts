@@ -151,7 +151,7 @@ async function compareFiles(
   };
 }
 
-/** Returns a base for shallow clones. It is the upstream commit at the last check, if `head` contains this commit. */
+/** Returns the upstream commit of the last check as a base for shallow clones, if `head` contains this commit. */
 async function baseOfCutOff(
   repository: GitRepository,
   head: string,

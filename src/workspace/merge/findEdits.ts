@@ -88,8 +88,8 @@ interface Group {
 const groupsPerStep = 1_000;
 
 /**
- * Moves groups of changed lines of `side` to the positions where git shows them: next to a change of the `other` text
- * or else as far down as equal lines allow. Joins groups that meet.
+ * Moves groups of changed lines of `side` to the positions where git shows them. A group moves next to a change of the
+ * `other` text if possible, and otherwise as far down as equal lines allow. Joins groups that meet.
  */
 function* slideChanges(side: Comparable, other: Comparable): Steps<void> {
   const pair = new GroupPair(side, other);

@@ -24,7 +24,7 @@ import type { RestorePart } from "./RestoreStep.ts";
 
 type GitPart = GitHeadPart | GitIndexPart;
 
-/** How many attempts may fail because others use git meanwhile, before the restore is refused. */
+/** The attempts before a restore is refused. An attempt fails if another program uses git at the same time. */
 const attempts = 3;
 const reflogMessage = "rollback of an agent";
 
