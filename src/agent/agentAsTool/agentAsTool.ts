@@ -47,9 +47,7 @@ export function agentAsTool<Schema extends z.core.$ZodType, Output>(
     // The agent records its own calls. So the call that runs the agent is repeatable: it resumes the agent.
     effect: "none",
     execute: () => {
-      throw new TypeError(
-        `Tool "${options.name}" is an agent: call it through context.tools, or let a model call it.`,
-      );
+      throw new TypeError(`Tool "${options.name}" is an agent: call it through context.tools, or let a model call it.`);
     },
   });
   registerSubAgent(called, {

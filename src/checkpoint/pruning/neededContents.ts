@@ -41,8 +41,8 @@ export function neededContents(
 }
 
 /**
- * Yields each valid note, oldest first, with the version of the next kept checkpoint. A note of a finished branch or
- * sub-agent is reverted together with the node around it, so the next checkpoint of that node counts.
+ * Yields each valid note, oldest first, with the version of the next kept checkpoint. A rollback reverts the notes of a
+ * finished branch or sub-agent together with the node that started it, so the next checkpoint of that node counts.
  */
 function* effectiveNotes(index: LogProjection, kept: ReadonlySet<number>): Generator<[NotePoint, number | undefined]> {
   const ahead = new Map<number, { readonly version: number; readonly order: number }[]>();

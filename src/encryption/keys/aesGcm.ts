@@ -91,7 +91,7 @@ function algorithmWith(iv: Uint8Array, context: string) {
   return { name: "AES-GCM", iv: own(iv), additionalData: own(utf8(context)) };
 }
 
-/** Narrows the type, because WebCrypto rejects shared bytes. This library has no shared bytes. */
+/** Narrows the type, because WebCrypto rejects a `SharedArrayBuffer`. This library never uses one. */
 export function own(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes as Uint8Array<ArrayBuffer>;
 }

@@ -36,7 +36,7 @@ export async function wrapKey(
 }
 
 /**
- * Decrypts a data key. `undefined` if the key of the source did not encrypt it for this place.
+ * Decrypts a data key. Returns `undefined` if the key of the source did not encrypt the data key for this `context`.
  *
  * @throws KeyMissingError, StorageError
  */

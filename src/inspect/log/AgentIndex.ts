@@ -179,7 +179,7 @@ export class AgentIndex {
       if (this.runs.has(placed.record.run)) return;
       this.runs.set(placed.record.run, placed as PlacedRecord<"run">);
     } else if (placed.record.kind === "rollback") {
-      // After a crash, a rollback can write its record again. Other such records only store contents.
+      // After a crash, a rollback can write its record again.
       const open = this.#openRollback;
       if (open?.record.target === placed.record.target && open.record.base === placed.record.base) return;
       this.#openRollback = placed as PlacedRecord<"rollback">;

@@ -58,7 +58,7 @@ async function checkOf(
 async function check(setup: PersistenceSetup, agentId: string, signal: AbortSignal): Promise<Check> {
   using head = await readHead(setup.log, agentId, { keeps: false });
   const { log, state, lines: nested } = head;
-  // A task of which no node has started begins with the current code.
+  // If no node of a task has started, the task starts with the current code.
   if (!state || !log.index.lanes.has(state.lane)) return { verdict: "same", differences: [] };
   const sha256 = await setup.storage.sha256();
   const readAll = () => AgentLog.read(setup.log, agentId);

@@ -139,7 +139,7 @@ async function tryNext(
   }
 }
 
-/** Returns an opening that leaves the log as it is. */
+/** Returns the opening of a damaged log, which writes no bytes. */
 function damagedOpening(error: unknown): Opening {
   if (!(error instanceof CorruptLogError)) throw error;
   const end = { position: error.lastPosition ?? 0, checksum: "" };

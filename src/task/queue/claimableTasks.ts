@@ -197,7 +197,7 @@ async function inLog(logs: TaskLogs, { agentId, status }: AgentSummary): Promise
   return { attempts: status === "failed" ? 0 : attempts, reserves: task?.reserves ?? [] };
 }
 
-/** Returns `undefined` for an unreadable task. The worker that claims it gets the error. */
+/** Returns `undefined` for an unreadable task. The worker that claims the task gets the error. */
 export async function ifReadable<Result>(known: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await known();

@@ -12,7 +12,7 @@ interface KeptList {
 
 type OfferTask = (task: ClaimableTask) => Promise<"next" | "keep" | "stop">;
 
-/** The unused parts of the lists that a worker has read, by queue. The worker takes its next tasks from them. */
+/** The unused parts of the lists that a worker has read, by queue. The worker takes its next tasks from these lists. */
 export class TaskLists {
   readonly #manager: Pick<TaskManager, "claimable" | "clock">;
   readonly #kept = new Map<string | undefined, KeptList>();

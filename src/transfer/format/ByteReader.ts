@@ -27,7 +27,7 @@ export class ByteReader {
     return bytes.length === expected.length && bytes.every((byte, at) => byte === expected[at]);
   }
 
-  /** Returns the next bytes. Returns fewer bytes at the end. */
+  /** Returns the next `length` bytes, or all remaining bytes if there are fewer. */
   async upTo(length: number): Promise<Uint8Array> {
     return this.#take((await this.peek(length)).length);
   }

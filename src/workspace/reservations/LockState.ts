@@ -64,9 +64,9 @@ export function without({ path, holders, waiting }: LockState, id: string): Lock
 const mostPaths = 10_000;
 
 /**
- * Decides which entries have expired, without the wall clock, which can jump. An entry of this boot and time namespace
- * has a deadline on a monotonic clock that all its processes share. Any other entry is foreign, and has expired when
- * this process has seen the entry unchanged for its whole `ttlMs`.
+ * Decides which entries have expired, without the wall clock, which can jump. Processes of one boot and time namespace
+ * share a monotonic clock, so their entries expire by this clock. An entry of any other process is foreign. It has
+ * expired when this process has seen the entry unchanged for the whole `ttlMs` of the entry.
  */
 export class LockExpiry {
   /** When this process first saw each foreign entry of a path. */

@@ -49,8 +49,8 @@ export interface OwnLog {
 }
 
 /**
- * Finds the segments of a log. An owner may copy and remove segments at any time, so if a segment is missing, a newer
- * segment exists, and the directory is listed again.
+ * Finds the segments of a log. An owner may copy a segment into a newer segment and remove it at any time. So if a
+ * segment is missing, the reader lists the directory again.
  */
 export class LogLoader {
   readonly #folder: AgentFolder;
@@ -196,7 +196,7 @@ export class LogLoader {
 
   /**
    * Returns a segment whose `open` is damaged. Each other segment without `open` is an abandoned take-over. Its first
-   * lines were not synced, so after a power loss any part of them may be left. They are copies of lines in older
+   * lines were not synced, so after a power loss any part of them may be left. These lines are copies of lines in older
    * segments. Only the last of these lines may be lost in the older segment. No owner appended to such a segment or
    * removed older data. If there is any other content, an `open` existed and is damaged.
    */
