@@ -1,3 +1,4 @@
+import { mayBeToolCallId } from "../../checkpoint/ids/toolCallId.ts";
 import {
   isAt,
   isPair,
@@ -150,7 +151,7 @@ export class Redaction {
   #copy(value: unknown, place: ValuePlace, isSecret: boolean, depth: number): unknown {
     if (depth > 0 && this.#hides(place)) return hiddenText;
     if (isSecret && isSingleValue(value)) return this.#secret(value);
-    if (typeof value === "string") return this.text(value);
+    if (typeof value === "string") return isCallId(value, place) ? value : this.text(value);
     if (typeof value !== "object" || value === null) return value;
     if (depth >= deepest) return "… deeper levels are not shown";
     return Array.isArray(value)
@@ -217,6 +218,11 @@ export class Redaction {
     this.#secrets += 1;
     return hiddenText;
   }
+}
+
+/** Returns whether a text is the id of a tool call. Its characters are random, so it can start like a secret: "sk-". */
+function isCallId(text: string, { whole }: ValuePlace): boolean {
+  return whole.at(-1) === "toolCallId" && mayBeToolCallId(text);
 }
 
 /** Returns whether a value with a secret name is hidden as a whole. In lists and objects, the parts are hidden. */

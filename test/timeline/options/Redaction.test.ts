@@ -55,6 +55,13 @@ describe("likely secrets", () => {
     expect(redaction.hidden.secrets).toBe(1);
   });
 
+  it("ids of tool calls are shown, even if one starts like a key", () => {
+    const message = { role: "tool", content: [{ type: "tool-result", toolCallId: "rk-wsthfAJ6bHJF8Ed8XQD" }] };
+    expect(hiding().value([message], [])).toEqual([message]);
+    const other = { toolCallId: `rk-${"a1".repeat(20)}`, id: "rk-wsthfAJ6bHJF8Ed8XQD" };
+    expect(hiding().value(other, [])).toEqual({ toolCallId: "[hidden]", id: "[hidden]" });
+  });
+
   it("values are hidden by name in any spelling, with all nested values", () => {
     const value = { apiKey: "abc", "X-API-KEY": "abc", db_password: "abc", credentials: { of: ["abc"] }, token: "abc" };
     const more = {
