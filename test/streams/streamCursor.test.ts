@@ -33,3 +33,10 @@ it("reads the positions of earlier versions, which name each node and hash empty
   expect([...read.values()]).toMatchObject([{ nodeId: "n", branch: "both#a" }, { nodeId: "n" }]);
   expect(read.get("2.0.0")?.text.isStartOf("any")).toBe(true);
 });
+
+it("keeps an empty node after another node", () => {
+  const cursor = new StreamCursor();
+  for (const [at, nodeId] of ["", "n", "", ""].entries()) cursor.received({ requestId: `${at}.0.0`, nodeId });
+  const read = StreamCursor.parse(cursor.position);
+  expect([...read.open.values()].map(({ nodeId }) => nodeId)).toEqual(["", "n", "", ""]);
+});

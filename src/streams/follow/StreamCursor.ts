@@ -41,10 +41,9 @@ export interface ReceivedResponse extends Readonly<Record<TextKind, ReceivedText
 type ResponsePlace = Pick<RunDelta, "nodeId" | "branch" | "agentPath">;
 
 const count = z.number().int().min(0);
-/**
- * A position has an empty node if a response has the node of the response before, and an empty branch if a response
- * without a branch has a path.
- */
+/** The id of a node, or 0 if a response has the node of the response before. */
+const node = z.union([z.string(), z.literal(0)]);
+/** The branch of a response. Empty if a response without a branch has a path. */
 const branch = z.string().optional();
 const agentPath = z.array(z.string()).optional();
 const positionSchema = z.tuple([
@@ -52,7 +51,7 @@ const positionSchema = z.tuple([
   count,
   count,
   count,
-  z.array(z.tuple([z.string(), z.string(), count, count, count, count, branch, agentPath])).max(10_000),
+  z.array(z.tuple([z.string(), node, count, count, count, count, branch, agentPath])).max(10_000),
 ]);
 
 /**
@@ -79,7 +78,7 @@ export class StreamCursor {
     cursor.chunk = { writer, number };
     let nodeId = "";
     for (const [id, node, length, hash, reasoningLength, reasoningHash, branch, path] of open) {
-      nodeId = node || nodeId;
+      nodeId = node === 0 ? nodeId : node;
       const reasoning = ReceivedText.of(reasoningLength, reasoningHash);
       const place = { nodeId, ...(branch && { branch }), ...(path?.length && { agentPath: path }) };
       cursor.open.set(id, { ...place, text: ReceivedText.of(length, hash), reasoning });
@@ -88,9 +87,9 @@ export class StreamCursor {
   }
 
   get position(): string {
-    let last = "";
+    let last: string | undefined;
     const open = [...this.open].map(([id, { nodeId, branch = "", agentPath, text, reasoning }]) => {
-      const node = nodeId === last ? "" : nodeId;
+      const node = nodeId === last ? 0 : nodeId;
       last = nodeId;
       const place = agentPath ? [branch, agentPath] : branch === "" ? [] : [branch];
       return [id, node, ...text.parts, ...reasoning.parts, ...place];
