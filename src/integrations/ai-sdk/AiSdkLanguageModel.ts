@@ -61,6 +61,8 @@ export interface ProviderPart {
 
 export interface ProviderGeneration {
   readonly content: readonly ProviderPart[];
+  /** The indexes of `content` in the order of the AI SDK. Omitted if both orders are equal. */
+  readonly order?: readonly number[] | undefined;
   readonly finishReason: unknown;
   readonly usage?: unknown;
   readonly warnings?: readonly unknown[] | undefined;

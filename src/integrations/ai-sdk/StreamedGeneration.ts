@@ -15,10 +15,12 @@ export function isInterrupted(finishReason: unknown): boolean {
   return (Object(finishReason) as { readonly unified?: unknown }).unified === "interrupted";
 }
 
-/** Assembles the parts of a stream into a response. A text or call has the position of its first part. */
+/** Assembles the parts of a stream into a response. A text or call has the index of its first part. */
 export class StreamedGeneration {
   readonly #content: ProviderPart[] = [];
-  /** The position of each text, reasoning or call in the response, by the type and id of its parts. */
+  /** The indexes in the order of the AI SDK, in which a call has the place of its last part. */
+  readonly #order: number[] = [];
+  /** The index of each text, reasoning or call in the response, by the type and id of its parts. */
   readonly #places = new Map<string, number>();
   /** Whether the model reported an error. */
   hasFailed = false;
@@ -37,10 +39,12 @@ export class StreamedGeneration {
 
   /** The response so far. Its metadata has generated values for missing fields. */
   get generation(): ProviderGeneration {
-    // Keeps the position of a call whose input was streamed but that was never made.
+    // Keeps the index of a call whose input was streamed but that was never made.
     const content = this.#content.map((part) => (part.type === "tool-input-start" ? { type: leftOut } : part));
     const end = this.#end ?? { finishReason: "interrupted" };
-    return { ...end, content, warnings: this.#warnings, response: this.#response };
+    const isSorted = this.#order.every((index, at) => index >= (this.#order[at - 1] ?? 0));
+    const order = isSorted ? undefined : [...this.#order];
+    return { ...end, content, order, warnings: this.#warnings, response: this.#response };
   }
 
   /** Adds a part of the stream. Returns the index of its text, reasoning or call, if it belongs to one. */
@@ -58,7 +62,7 @@ export class StreamedGeneration {
     else if (part.type === "response-metadata") this.#identify(part as ProviderResponse);
     else if (part.type === "finish") this.#end = part as unknown as ProviderGeneration;
     else if (part.type === "error") this.hasFailed = true;
-    else if (!ignored.has(part.type)) this.#content.push(part);
+    else if (!ignored.has(part.type)) this.#order.push(this.#content.push(part) - 1);
   }
 
   #identify({ id, timestamp, modelId }: ProviderResponse): void {
@@ -70,6 +74,7 @@ export class StreamedGeneration {
   #grow(kind: string, { id, type: _type, delta = "", ...fields }: ProviderPart, isNew: boolean): number {
     const known = isNew ? undefined : this.#placeOf(kind, id);
     const place = known ?? this.#begin(kind, id, { type: kind, text: "" });
+    if (known === undefined) this.#order.push(place);
     const before = this.#content[place];
     // The metadata of the last piece replaces earlier metadata, because signatures arrive at the end.
     const set = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
@@ -86,6 +91,7 @@ export class StreamedGeneration {
     const id = part["toolCallId"];
     const place = this.#placeOf("tool-input", id) ?? this.#begin("tool-input", id, part);
     this.#content[place] = part;
+    this.#order.push(place);
     this.#places.delete(`tool-input ${String(id)}`);
     return place;
   }

@@ -4,7 +4,7 @@ import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { type Durable, durableAgent, durableRun } from "agent-persistence/ai-sdk";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { calling, type Scripted, type ScriptedModel, scriptedModel, text } from "./support/scriptedModel.ts";
+import { calling, type Scripted, type ScriptedModel, scriptedModel, streamOf, text } from "./support/scriptedModel.ts";
 import { type Sdk, sdks } from "./support/sdks.ts";
 import { chunksOf, messageOf } from "./support/uiStream.ts";
 
@@ -192,6 +192,34 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     expect(model.asked).toHaveLength(3);
     expect(found).toHaveLength(3);
     expect(new Set(live)).toEqual(new Set([false]));
+  });
+
+  it("replays a response whose parts arrived interleaved in the order of the AI SDK", async () => {
+    const usage = {
+      inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
+      outputTokens: { total: 1, text: 1, reasoning: undefined },
+    };
+    const parts: readonly LanguageModelV3StreamPart[] = [
+      { type: "tool-input-start", id: "c", toolName: "find" },
+      { type: "text-start", id: "0" },
+      { type: "text-delta", id: "0", delta: "I look." },
+      { type: "text-end", id: "0" },
+      { type: "tool-input-delta", id: "c", delta: "{}" },
+      { type: "tool-input-end", id: "c" },
+      { type: "tool-call", toolCallId: "c", toolName: "find", input: "{}" },
+      { type: "finish", finishReason: { unified: "tool-calls", raw: undefined }, usage },
+    ];
+    const { tool, ToolLoopAgent } = sdk.ai;
+    const find = tool({ inputSchema: z.object({}), outputSchema: z.boolean() });
+    const model = { ...scriptedModel([], sdk), doStream: async () => ({ stream: streamOf(parts) }) };
+    const desk = durableAgent(
+      { storage: new InMemoryPersistenceStorageProvider() },
+      (durable) => new ToolLoopAgent({ model: durable.model(model), tools: durable.tools({ find }) }),
+    );
+    const streamed = await (await desk.for("a").stream({ prompt: "Find." })).content;
+    expect(streamed.map(({ type }) => type)).toEqual(["text", "tool-call"]);
+    expect(await (await desk.for("a").resumeStream()).content).toEqual(streamed);
+    expect((await desk.for("a").resume()).content).toEqual(streamed);
   });
 
   it("records no headers or bodies", async () => {

@@ -17,11 +17,12 @@ interface CarriedPart {
 
 /** The fields of a response other than its message. Headers and bodies are never included. */
 interface Opaque {
+  readonly order?: readonly number[] | undefined;
   readonly finishReason: unknown;
   readonly usage: unknown;
   readonly providerMetadata?: unknown;
-  readonly warnings?: readonly unknown[];
-  readonly structuredOutputText?: string;
+  readonly warnings?: readonly unknown[] | undefined;
+  readonly structuredOutputText?: string | undefined;
   readonly response: { readonly id: string; readonly at: string; readonly modelId: string };
 }
 
@@ -33,13 +34,14 @@ export function identified(generation: ProviderGeneration, modelId: string): Pro
 
 /** Converts a response to the form of the log. Its tool calls have the provider's ids. */
 export function hostedResponseOf(generation: ProviderGeneration): HostedResponse {
-  const { content, finishReason, usage, providerMetadata, warnings = [], structuredOutputText, response } = generation;
+  const { content, order, finishReason, usage, providerMetadata, structuredOutputText, response } = generation;
   const opaque: Opaque = {
+    order,
     finishReason,
     usage,
-    ...(providerMetadata !== undefined && { providerMetadata }),
-    ...(warnings.length > 0 && { warnings }),
-    ...(structuredOutputText !== undefined && { structuredOutputText }),
+    providerMetadata,
+    warnings: generation.warnings?.length ? generation.warnings : undefined,
+    structuredOutputText,
     response: {
       id: response?.id ?? "",
       at: (response?.timestamp ?? new Date(0)).toISOString(),
@@ -56,9 +58,10 @@ export function hostedResponseOf(generation: ProviderGeneration): HostedResponse
 
 /** Restores a response from the log. Its tool calls have the library's ids. */
 export function generationOf({ message, opaque }: HostedResponse): ProviderGeneration {
-  const { response, ...rest } = opaque as Opaque;
+  const { response, order, ...rest } = opaque as Opaque;
   const parts = typeof message.content === "string" ? [] : message.content.map(providerPart);
-  const content = parts.filter(({ type }) => type !== leftOut);
+  const ordered = order?.flatMap((index) => parts[index] ?? []) ?? parts;
+  const content = ordered.filter(({ type }) => type !== leftOut);
   const { id, at, modelId } = response;
   return { warnings: [], ...rest, content, response: { id, timestamp: new Date(at), modelId } };
 }
