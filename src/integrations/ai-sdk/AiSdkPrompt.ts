@@ -1,86 +1,18 @@
 import { toBase64 } from "../../internal/bytes.ts";
-import type { ProviderOptions, ContentPart, Message } from "../../checkpoint/messages/Message.ts";
+import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
+import type { ProviderMessage, ProviderPart } from "./AiSdkLanguageModel.ts";
 import { UnsupportedMessagePartError } from "../../errors/modelErrors.ts";
 
 const base64DataUrl = /^data:[^,]*;base64,/i;
 
-/** The messages of a request. `Data` is the type of file contents in a version of the specification. */
-export type AiSdkPrompt<Data> = AiSdkMessage<Data>[];
-
-export type AiSdkMessage<Data> =
-  | { role: "system"; content: string }
-  | { role: "user"; content: (TextPart | FilePart<Data>)[] }
-  | { role: "assistant"; content: AiSdkPart<Data>[] }
-  | { role: "tool"; content: ToolResultPart[] };
-
-export type AiSdkPart<Data> =
-  | TextPart
-  | FilePart<Data>
-  | TextPart<"reasoning">
-  | ReasoningFilePart<Data>
-  | ToolCallPart
-  | ToolResultPart
-  | CustomPart<Data>;
-
-interface TextPart<Type = "text"> extends WithOptions {
-  type: Type;
-  text: string;
-}
-
-interface FilePart<Data> extends WithOptions {
-  type: "file";
-  data: Data;
-  mediaType: string;
-  filename?: string;
-}
-
-/** A file that a model generated while it reasoned. Only specification v4 supports `reasoning-file` parts. */
-type ReasoningFilePart<Data> = Data extends TaggedFileData
-  ? { type: "reasoning-file"; data: Data; mediaType: string } & WithOptions
-  : never;
-
-/** Content that only one provider understands. Only specification v4 supports `custom` parts. */
-type CustomPart<Data> = Data extends TaggedFileData
-  ? { type: "custom"; kind: `${string}.${string}` } & WithOptions
-  : never;
-
-interface ToolCallPart extends WithOptions {
-  type: "tool-call";
-  toolCallId: string;
-  toolName: string;
-  input: unknown;
-}
-
-interface ToolResultPart extends WithOptions {
-  type: "tool-result";
-  toolCallId: string;
-  toolName: string;
-  output: AiSdkToolOutput;
-}
-
-export type AiSdkToolOutput =
-  | { type: "text" | "error-text"; value: string }
-  | { type: "json" | "error-json"; value: JsonValue };
-
-export type JsonValue = null | string | number | boolean | JsonValue[] | { [key: string]: JsonValue };
-
-interface WithOptions {
-  providerOptions?: Record<string, Record<string, JsonValue>>;
-}
-
-/** Converts provider options. Does not check the options, because providers do. */
-export function optionsOf(options: ProviderOptions | undefined): WithOptions {
-  return options === undefined ? {} : { providerOptions: options as Record<string, Record<string, JsonValue>> };
-}
-
 /** The content of a file in specification v2 and v3: bytes, base64 text or a URL. */
-export type FileData = Uint8Array | string | URL;
+type FileData = Uint8Array | string | URL;
 
 /** The content of a file in specification v4. */
 export type TaggedFileData = { type: "data"; data: Uint8Array | string } | { type: "url"; url: URL };
 
 /** Tells URLs from base64 text, because messages contain both as text. */
-export function fileDataOf(data: string | Uint8Array): FileData {
+function fileDataOf(data: string | Uint8Array): FileData {
   if (typeof data !== "string") return data;
   const prefix = base64DataUrl.exec(data);
   if (prefix !== null) return data.slice(prefix[0].length);
@@ -88,7 +20,7 @@ export function fileDataOf(data: string | Uint8Array): FileData {
 }
 
 /** Returns the result of {@link fileDataOf} in the form of the specification v4. */
-export function taggedFileDataOf(data: string | Uint8Array): TaggedFileData {
+function taggedFileDataOf(data: string | Uint8Array): TaggedFileData {
   const content = fileDataOf(data);
   return content instanceof URL ? { type: "url", url: content } : { type: "data", data: content };
 }
@@ -103,13 +35,13 @@ export function messageDataOf(data: string | Uint8Array | TaggedFileData): strin
  * Converts a value to JSON for a model. A map with string keys becomes an object, any other map a list of pairs, a set
  * a list, and bytes base64. A bigint becomes its digits, `NaN` its name, and `undefined` becomes `null`.
  */
-export function jsonValueOf(value: unknown): JsonValue {
+function jsonValueOf(value: unknown): unknown {
   const text: string | undefined = JSON.stringify(value, function (this: Record<string, unknown>, key: string, after) {
     // `after` is the result of `toJSON`. Only `before` shows that a value was bytes.
     const before = this[key];
     return before instanceof Uint8Array ? toBase64(before) : plainOf(after);
   });
-  return text === undefined ? null : (JSON.parse(text) as JsonValue);
+  return text === undefined ? null : JSON.parse(text);
 }
 
 function plainOf(value: unknown): unknown {
@@ -138,53 +70,38 @@ export function toolInputOf(written: string): unknown {
  * Converts a tool input for a later request. Providers reject a whole request if one input is not an object. So an
  * input that is not an object becomes an empty object. The result of that call already reports the mistake.
  */
-export function shownInputOf(input: unknown): JsonValue {
+function shownInputOf(input: unknown): unknown {
   const value = jsonValueOf(input);
   return typeof value === "object" && value !== null ? value : {};
 }
 
-interface Specification<Data> {
-  readonly fileDataOf: (data: string | Uint8Array) => Data;
-  /** Whether prompts support `custom` and `reasoning-file` parts. If `false`, these parts are dropped. */
+interface Conversion {
+  /** Whether the prompt has the form of specification v4. Earlier forms drop `custom` and `reasoning-file` parts. */
   readonly isV4: boolean;
-}
-
-interface Conversion<Data> extends Specification<Data> {
   readonly providerIds: ReadonlyMap<string, string>;
 }
 
 /** Converts messages to a prompt with the provider's tool-call ids and without empty texts and messages. */
-export function promptOf<Data>(messages: readonly Message[], specification: Specification<Data>): AiSdkPrompt<Data> {
-  const conversion = { providerIds: providerToolCallIds(messages), ...specification };
+export function promptOf(messages: readonly Message[], { isV4 }: Pick<Conversion, "isV4">): ProviderMessage[] {
+  const conversion = { providerIds: providerToolCallIds(messages), isV4 };
   return messages.map((message) => messageOf(message, conversion)).filter(({ content }) => content.length > 0);
 }
 
-function messageOf<Data>(message: Message, conversion: Conversion<Data>): AiSdkMessage<Data> {
-  switch (message.role) {
-    case "system":
-      return { role: "system", content: message.content };
-    case "user":
-      return { role: "user", content: partsOf(message, ["text", "file"], conversion) };
-    case "assistant": {
-      const types = ["text", "file", "reasoning", "tool-call", "tool-result", "custom"] as const;
-      return { role: "assistant", content: partsOf(message, types, conversion) };
-    }
-    case "tool":
-      return { role: "tool", content: partsOf(message, ["tool-result"], conversion) };
-  }
-}
+/** The types of the parts that a provider accepts in a message, by role. */
+const typesOf = {
+  user: ["text", "file"],
+  assistant: ["text", "file", "reasoning", "tool-call", "tool-result", "custom"],
+  tool: ["tool-result"],
+} as const satisfies Record<string, readonly ContentPart["type"][]>;
 
-function partsOf<Data, Type extends ContentPart["type"]>(
-  { role, content }: Exclude<Message, { role: "system" }>,
-  types: readonly Type[],
-  conversion: Conversion<Data>,
-): Extract<AiSdkPart<Data>, { type: Type }>[] {
+function messageOf({ role, content }: Message, conversion: Conversion): ProviderMessage {
+  if (role === "system") return { role, content };
+  const types: readonly ContentPart["type"][] = typesOf[role];
   const parts: readonly ContentPart[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
-  const isSent = (part: ContentPart) => isSaid(part) && (conversion.isV4 || !isOnlyInV4(part));
-  return parts.filter(isSent).map((part) => {
-    if (!types.some((type) => type === part.type)) throw new UnsupportedMessagePartError(role, part.type, types);
-    return partOf(part, conversion) as Extract<AiSdkPart<Data>, { type: Type }>;
-  });
+  const sent = parts.filter((part) => isSaid(part) && (conversion.isV4 || !isOnlyInV4(part)));
+  const refused = sent.find(({ type }) => !types.includes(type));
+  if (refused) throw new UnsupportedMessagePartError(role, refused.type, types);
+  return { role, content: sent.map((part) => partOf(part, conversion)) };
 }
 
 function isOnlyInV4(part: ContentPart): boolean {
@@ -196,17 +113,18 @@ function isSaid(part: ContentPart): boolean {
   return part.type !== "text" || part.text !== "" || part.providerOptions !== undefined;
 }
 
-function partOf<Data>(part: ContentPart, { providerIds, fileDataOf }: Conversion<Data>): AiSdkPart<Data> {
-  const options = optionsOf(part.providerOptions);
+function partOf(part: ContentPart, { providerIds, isV4 }: Conversion): ProviderPart {
+  const options = part.providerOptions === undefined ? {} : { providerOptions: part.providerOptions };
   switch (part.type) {
     case "text":
     case "reasoning":
       return { type: part.type, text: part.text, ...options };
     case "custom":
-      return { type: "custom", kind: part.kind, ...options } as AiSdkPart<Data>;
+      return { type: "custom", kind: part.kind, ...options };
     case "file": {
-      const file = { data: fileDataOf(part.data), mediaType: part.mediaType, ...options };
-      if (part.reasoning) return { type: "reasoning-file", ...file } as AiSdkPart<Data>;
+      const data = isV4 ? taggedFileDataOf(part.data) : fileDataOf(part.data);
+      const file = { data, mediaType: part.mediaType, ...options };
+      if (part.reasoning) return { type: "reasoning-file", ...file };
       return { type: "file", ...file, ...(part.filename !== undefined && { filename: part.filename }) };
     }
     case "tool-call": {
@@ -221,7 +139,7 @@ function partOf<Data>(part: ContentPart, { providerIds, fileDataOf }: Conversion
   }
 }
 
-function toolOutputOf(output: unknown, isError: boolean): AiSdkToolOutput {
+function toolOutputOf(output: unknown, isError: boolean): ProviderPart {
   if (typeof output === "string") return { type: isError ? "error-text" : "text", value: output };
   return { type: isError ? "error-json" : "json", value: jsonValueOf(output) };
 }

@@ -19,7 +19,7 @@ import { type AiSdkAnswer, aiSdkResponse } from "./aiSdkResponse.ts";
 import { assertResponseShape } from "../../agent/model/checkedResponse.ts";
 import { leftOut, StreamedGeneration } from "./StreamedGeneration.ts";
 import type { AnyTool } from "../../agent/tool/Tool.ts";
-import { fileDataOf, taggedFileDataOf, promptOf } from "./AiSdkPrompt.ts";
+import { promptOf } from "./AiSdkPrompt.ts";
 import { z } from "zod";
 
 /** Options of {@link aiSdkExecutor}. */
@@ -190,10 +190,7 @@ function callOptionsOf(version: AiSdkLanguageModel["specificationVersion"], requ
   const { messages, tools, parameters, abortSignal } = request;
   return {
     ...callParametersOf(parameters),
-    prompt:
-      version === "v4"
-        ? promptOf(messages, { fileDataOf: taggedFileDataOf, isV4: true })
-        : promptOf(messages, { fileDataOf, isV4: false }),
+    prompt: promptOf(messages, { isV4: version === "v4" }),
     ...(tools.length > 0 && { tools: tools.map(functionToolOf) }),
     abortSignal,
   };

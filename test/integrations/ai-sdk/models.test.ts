@@ -4,7 +4,6 @@ import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { aiSdkExecutor, ModelNotAvailableError, type AiSdkLanguageModel } from "agent-persistence/ai-sdk";
 import type { PromptExecutor } from "../../../src/agent/model/PromptExecutor.ts";
-import { type FileData, promptOf } from "../../../src/integrations/ai-sdk/AiSdkPrompt.ts";
 import type { functionToolOf } from "../../../src/integrations/ai-sdk/aiSdkExecutor.ts";
 import { ask, partsOf } from "./ask.ts";
 import { ChatServer, text } from "./ChatServer.ts";
@@ -85,7 +84,6 @@ describe("models", () => {
     expectTypeOf<Exclude<LanguageModel, string>>().toExtend<AiSdkLanguageModel>();
     type V3 = Extract<LanguageModel, { specificationVersion: "v3" }>;
     type CallOptions = Parameters<V3["doGenerate"]>[0];
-    expectTypeOf(promptOf<FileData>).returns.toExtend<CallOptions["prompt"]>();
     type FunctionTool = Extract<(CallOptions["tools"] & object)[number], { type: "function" }>;
     // zod's type of a JSON schema is wider than that of draft 7, which it is asked for.
     type GivenTool = Omit<ReturnType<typeof functionToolOf>, "inputSchema">;
