@@ -1,4 +1,6 @@
 import { toBase64 } from "../../internal/bytes.ts";
+import { parsedJson } from "../../internal/parsedJson.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
 import type { ProviderMessage, ProviderPart } from "./AiSdkLanguageModel.ts";
 import { UnsupportedMessagePartError } from "../../errors/modelErrors.ts";
@@ -59,11 +61,8 @@ function plainOf(value: unknown): unknown {
  */
 export function toolInputOf(written: string): unknown {
   if (written.trim() === "") return {};
-  try {
-    return JSON.parse(written) as unknown;
-  } catch {
-    return written;
-  }
+  const parsed = parsedJson(written);
+  return parsed === undefined ? written : parsed;
 }
 
 /**
@@ -121,12 +120,8 @@ function partOf(part: ContentPart, { providerIds, isV4 }: Conversion): ProviderP
       return { type: part.type, text: part.text, ...options };
     case "custom":
       return { type: "custom", kind: part.kind, ...options };
-    case "file": {
-      const data = isV4 ? taggedFileDataOf(part.data) : fileDataOf(part.data);
-      const file = { data, mediaType: part.mediaType, ...options };
-      if (part.reasoning) return { type: "reasoning-file", ...file };
-      return { type: "file", ...file, ...(part.filename !== undefined && { filename: part.filename }) };
-    }
+    case "file":
+      return { ...filePart(part, isV4), ...options };
     case "tool-call": {
       const toolCallId = part.providerToolCallId ?? part.toolCallId;
       return { type: "tool-call", toolCallId, toolName: part.toolName, input: shownInputOf(part.input), ...options };
@@ -137,6 +132,13 @@ function partOf(part: ContentPart, { providerIds, isV4 }: Conversion): ProviderP
       return { type: "tool-result", toolCallId, toolName: part.toolName, output, ...options };
     }
   }
+}
+
+function filePart(part: ContentPart & { readonly type: "file" }, isV4: boolean): ProviderPart {
+  const { mediaType, filename } = part;
+  const data = isV4 ? taggedFileDataOf(part.data) : fileDataOf(part.data);
+  if (part.reasoning) return { type: "reasoning-file", data, mediaType };
+  return withoutUndefined({ type: "file", data, mediaType, filename });
 }
 
 function toolOutputOf(output: unknown, isError: boolean): ProviderPart {

@@ -8,6 +8,7 @@ import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../internal/bytes
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { customSchema, integerFrom, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { parsedJson } from "../../internal/parsedJson.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 
 /** Options of {@link createWebhook}. */
@@ -79,12 +80,12 @@ export function createWebhook(options: WebhookOptions): Webhook {
       if (!target) return answer(404);
       const body = await readBody(request, maxBodyBytes);
       if (body === "too_large") return answer(413);
-      const payload = body && parsed(body.text);
-      if (!payload) return answer(400);
+      const payload = body?.text === "" ? null : body && parsedJson(body.text);
+      if (payload === undefined) return answer(400);
       const id = request.headers.get("webhook-id") || request.headers.get("idempotency-key");
       const { agentId, eventName } = target;
       try {
-        await agents.agent(agentId).send(eventName, payload.value, id ? { key: keyOf(eventName, id) } : {});
+        await agents.agent(agentId).send(eventName, payload, id ? { key: keyOf(eventName, id) } : {});
         return answer(202);
       } catch (error) {
         return refusal(error);
@@ -95,14 +96,6 @@ export function createWebhook(options: WebhookOptions): Webhook {
 
 function keyOf(eventName: string, id: string): string {
   return `${eventName.replaceAll("%", "%25").replaceAll("/", "%2F")}/${id}`;
-}
-
-function parsed(body: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: body === "" ? null : JSON.parse(body) };
-  } catch {
-    return undefined;
-  }
 }
 
 function refusal(error: unknown): Response {

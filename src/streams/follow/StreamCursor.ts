@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { RunDelta } from "../../agent/feature/RunRequest.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../internal/bytes.ts";
+import { parsedJson } from "../../internal/parsedJson.ts";
 import type { StreamPlace } from "../store/StreamStore.ts";
 
 export type TextKind = "text" | "reasoning";
@@ -67,7 +68,8 @@ export class StreamCursor {
 
   /** @throws InvalidInputError if the text is not a position. */
   static parse(position: string): StreamCursor {
-    const parts = positionSchema.safeParse(decoded(position));
+    const bytes = fromBase64Url(position);
+    const parts = positionSchema.safeParse(bytes && parsedJson(fromUtf8(bytes)));
     if (!parts.success)
       throw new InvalidInputError("options of attach()", [
         { path: "after", expected: "expected the position of a chunk of this agent" },
@@ -106,14 +108,5 @@ export class StreamCursor {
     const received = { ...place, text: new ReceivedText(), reasoning: new ReceivedText() };
     this.open.set(requestId, received);
     return received;
-  }
-}
-
-function decoded(position: string): unknown {
-  const bytes = fromBase64Url(position);
-  try {
-    return bytes && JSON.parse(fromUtf8(bytes));
-  } catch {
-    return undefined;
   }
 }

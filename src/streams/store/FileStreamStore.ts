@@ -1,9 +1,10 @@
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import { utf8 } from "../../internal/bytes.ts";
+import { fromUtf8, utf8 } from "../../internal/bytes.ts";
 import { systemClock } from "../../internal/Clock.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { Pace } from "../../internal/nextTurn.ts";
+import { parsedJson } from "../../internal/parsedJson.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { Disk } from "../../nodejs/Disk.ts";
@@ -124,9 +125,5 @@ const chunksSchema = z.array(z.string());
 
 /** Returns `undefined` for an entry that a power failure has damaged. */
 function chunksIn(bytes: Uint8Array): readonly string[] | undefined {
-  try {
-    return chunksSchema.safeParse(JSON.parse(new TextDecoder().decode(bytes))).data;
-  } catch {
-    return undefined;
-  }
+  return chunksSchema.safeParse(parsedJson(fromUtf8(bytes))).data;
 }

@@ -7,6 +7,7 @@ import {
   type StreamStore,
   localReaders,
 } from "../store/StreamStore.ts";
+import { parsedJson } from "../../internal/parsedJson.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warnOnce } from "../../internal/warn.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
@@ -287,9 +288,5 @@ const chunkSchema: z.ZodType<StoredChunk> = z.union([
 
 /** Returns `undefined` for a chunk that no writer has stored. */
 export function parseChunk(text: string): StoredChunk | undefined {
-  try {
-    return chunkSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return chunkSchema.safeParse(parsedJson(text)).data;
 }

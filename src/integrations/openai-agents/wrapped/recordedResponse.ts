@@ -3,6 +3,7 @@ import { z } from "zod";
 import { assertResponseShape } from "../../../agent/model/checkedResponse.ts";
 import type { ContentPart } from "../../../checkpoint/messages/Message.ts";
 import type { ModelUsage } from "../../../checkpoint/tokenUsage/ModelUsage.ts";
+import { parsedJson } from "../../../internal/parsedJson.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import type { GivenHostedResponse, HostedResponse } from "../../hosted/HostedLoop.ts";
 
@@ -136,9 +137,6 @@ function usageOf({ inputTokens, outputTokens, totalTokens }: Usage): ModelUsage 
 /** Parses the input of a call. Text that is not JSON stays text. */
 export function parsedInput(text: unknown): unknown {
   if (typeof text !== "string") return text ?? null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const parsed = parsedJson(text);
+  return parsed === undefined ? text : parsed;
 }
