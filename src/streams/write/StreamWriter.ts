@@ -1,4 +1,5 @@
 import type { RunDelta } from "../../agent/feature/RunRequest.ts";
+import { withinTime } from "../../internal/abortable.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import {
   lastNumber,
@@ -229,12 +230,12 @@ export class StreamCalls {
 
   /** Resolves when the work is done, and at the latest after the timeout. */
   async inTime(work: Promise<unknown>): Promise<void> {
-    await this.#orTimeout("end", work).catch(() => undefined);
+    await this.#withinTime("end", () => work).catch(() => undefined);
   }
 
   async #attempt(operation: FailedStreamCall["operation"], call: () => Promise<void>): Promise<boolean> {
     try {
-      await this.#orTimeout(operation, call());
+      await this.#withinTime(operation, call);
       this.#failing.delete(operation);
       localReaders.wake(this.#streamId);
       return true;
@@ -245,18 +246,11 @@ export class StreamCalls {
     }
   }
 
-  async #orTimeout(operation: string, work: Promise<unknown>): Promise<void> {
-    const { clock, timeoutMs } = this.#options;
-    let cancel = () => {};
-    const late = new Promise<never>((_resolve, reject) => {
-      const cause = new Error(`The store did not answer within ${timeoutMs} ms.`);
-      cancel = clock.after(timeoutMs, () => reject(new StorageError("unavailable", operation, "a stream", { cause })));
-    });
-    try {
-      await Promise.race([work, late]);
-    } finally {
-      cancel();
-    }
+  #withinTime(operation: string, work: () => Promise<unknown>): Promise<unknown> {
+    const { clock, timeoutMs: ms } = this.#options;
+    const cause = new Error(`The store did not answer within ${ms} ms.`);
+    const late = () => new StorageError("unavailable", operation, "a stream", { cause });
+    return withinTime({ ms, clock, late }, new AbortController().signal, work);
   }
 
   #report(failure: FailedStreamCall): void {
