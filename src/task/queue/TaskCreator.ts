@@ -6,6 +6,7 @@ import { encodeValue } from "../../checkpoint/values/valueCodec.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
 import { AlreadyExistsError } from "../../errors/storageErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
+import { KeyedMutex } from "../../internal/Mutex.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import { assertNewAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
@@ -268,7 +269,7 @@ const lockTimeoutMs = 5_000;
 class DuplicateLocks {
   readonly #log: RecordLog;
   readonly #clock: Clock;
-  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #turns = new KeyedMutex();
 
   constructor({ log, clock }: { readonly log: RecordLog; readonly clock: Clock }) {
     this.#log = log;
@@ -281,16 +282,8 @@ class DuplicateLocks {
    *
    * @throws AgentBusyError if another process holds the lock for seconds
    */
-  async hold<Result>(lockId: string, work: (lost: AbortSignal) => Promise<Result>): Promise<Result> {
-    const before = this.#last.get(lockId) ?? Promise.resolve();
-    const turn = before.then(() => this.#hold(lockId, work));
-    const ended = turn.catch(() => {});
-    this.#last.set(lockId, ended);
-    try {
-      return await turn;
-    } finally {
-      if (this.#last.get(lockId) === ended) this.#last.delete(lockId);
-    }
+  hold<Result>(lockId: string, work: (lost: AbortSignal) => Promise<Result>): Promise<Result> {
+    return this.#turns.runExclusive(lockId, () => this.#hold(lockId, work));
   }
 
   async #hold<Result>(lockId: string, work: (lost: AbortSignal) => Promise<Result>): Promise<Result> {

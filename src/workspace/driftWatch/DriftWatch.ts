@@ -6,7 +6,7 @@ import { runOf } from "../../agent/feature/ContextBinding.ts";
 import { GitError } from "../../errors/workspaceErrors.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
-import { Mutex } from "../../internal/Mutex.ts";
+import { KeyedMutex } from "../../internal/Mutex.ts";
 import {
   abortSignalSchema,
   numberFrom,
@@ -148,8 +148,8 @@ export class DriftWatch {
   readonly #clock: Clock;
   /** The time of the last check of each run in this process. */
   readonly #checked = new Map<string, number>();
-  /** The turns of the branches of each run. */
-  readonly #turns = new Map<string, Mutex>();
+  /** By run: the turns of its branches. */
+  readonly #turns = new KeyedMutex();
   readonly #told = new Map<string, DriftNotice>();
   /** The tracker of each run after its last check. The storage of a branch ends with the branch. */
   readonly #found = new Map<string, VersionTracker>();
@@ -170,10 +170,8 @@ export class DriftWatch {
   async checkWhenDue(context: AgentContext): Promise<void> {
     const { runId } = context;
     watchUnsaved(runId);
-    const turns = this.#turns.get(runId) ?? new Mutex();
-    this.#turns.set(runId, turns);
     const noteCheck = () => void this.#checked.set(runId, this.#clock.monotonic());
-    const drift = await turns.runExclusive(async () => {
+    const drift = await this.#turns.runExclusive(runId, async () => {
       const last = this.#checked.get(runId);
       const { intervalMs = defaultIntervalMs } = this.#config;
       if (last !== undefined && this.#clock.monotonic() - last < intervalMs) return undefined;
@@ -307,7 +305,6 @@ export class DriftWatch {
 
   forget(runId: string): void {
     this.#checked.delete(runId);
-    this.#turns.delete(runId);
     this.#told.delete(runId);
     this.#found.delete(runId);
     forgetUnsaved(runId);

@@ -228,11 +228,11 @@ async function nestedRun(
   makeDurable(this);
   const { stream = false, ...rest } = options ?? {};
   const request: LoopRequest = { runner: this, agent, input, options: rest };
-  return stream ? streamNested(run, call, request) : run.turnOf(call).runExclusive(() => runLoop(run, request));
+  return stream ? streamNested(run, call, request) : run.turns.runExclusive(call, () => runLoop(run, request));
 }
 
 function streamNested(run: DurableRun, call: string, request: LoopRequest): Promise<AnyStream> {
   const joined = new JoinedStream();
-  const done = run.turnOf(call).runExclusive(() => streamLoop(run, request, joined));
+  const done = run.turns.runExclusive(call, () => streamLoop(run, request, joined));
   return joined.begun(done.then(() => undefined));
 }

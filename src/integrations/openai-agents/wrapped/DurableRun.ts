@@ -1,7 +1,7 @@
 import type { RunToolApprovalItem, Session, ModelRequest, ModelResponse } from "@openai/agents-core";
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { InvalidInputError } from "../../../errors/agentErrors.ts";
-import { Mutex } from "../../../internal/Mutex.ts";
+import { KeyedMutex } from "../../../internal/Mutex.ts";
 import type { HostedLoop, GivenHostedResponse } from "../../hosted/HostedLoop.ts";
 import type { AnySdkAgent, AnySdkTool } from "./AnyAgent.ts";
 import type { KnownTools } from "./KnownTools.ts";
@@ -21,7 +21,8 @@ export class DurableRun {
   readonly approvals = new Map<string, RunToolApprovalItem>();
   /** The error of a replay that would run tools. The error names these tools. */
   refusal: InvalidInputError | undefined;
-  readonly #turns = new Map<string, Mutex>();
+  /** By tool call: the turns of its agent runs, whose requests are identified by their order. */
+  readonly turns = new KeyedMutex();
 
   /**
    * @param isFinished whether the run has ended, so that its records are only replayed
@@ -47,15 +48,6 @@ export class DurableRun {
     if (this.isFinished || loop.signal.aborted || loop.failure) return false;
     await loop.durable();
     return true;
-  }
-
-  /** Returns a mutex for the agent runs in a tool call, because their requests are identified by their order. */
-  turnOf(toolCallId: string): Mutex {
-    const known = this.#turns.get(toolCallId);
-    if (known) return known;
-    const turns = new Mutex();
-    this.#turns.set(toolCallId, turns);
-    return turns;
   }
 }
 
