@@ -4,9 +4,7 @@ import { type StatusState, statusRecords } from "../../checkpoint/state/StatusSt
 import { type StatusRecord, describeError } from "../../checkpoint/records/runRecords.ts";
 import type { WaitingFor, TaskStatus, StateData } from "../../checkpoint/status/TaskStatus.ts";
 import { StatusChangedError } from "../../errors/runErrors.ts";
-import { AgentCopiedError, AgentMovedError } from "../../errors/agentErrors.ts";
-import { AgentBusyError, OwnershipLostError } from "../../errors/storageErrors.ts";
-import { TaskNotFoundError, TransitionNotAllowedError } from "../../errors/taskErrors.ts";
+import { TaskNotFoundError } from "../../errors/taskErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
@@ -17,7 +15,7 @@ import { stopAndOpen } from "../../journal/openWithRetry.ts";
 import { hasStateData, isResumable } from "../state/transitionTask.ts";
 import { compareText, listSummaries } from "../../storage/summaries.ts";
 import type { AgentSummary, LogWatch, RecordLog } from "../../storage/RecordLog.ts";
-import { type ClaimableTask, claimableTasks, isUnreadable } from "./claimableTasks.ts";
+import { type ClaimableTask, claimableTasks, isOvertaken, isUnreadable } from "./claimableTasks.ts";
 import { applyTransition, readTask, storedTask, taskOfSummary } from "./storedTask.ts";
 import type { NewTask, Task, TaskWithStatus } from "../state/Task.ts";
 import { isBehindTasks, isInQueue, queueOrder, queuePrefix } from "./taskOrder.ts";
@@ -323,7 +321,7 @@ export class TaskManager {
         await this.retry(taskId);
         retried.push(taskId);
       } catch (error) {
-        if (!isUnavailable(error)) throw error;
+        if (!isOvertaken(error) && !isUnreadable(error)) throw error;
       }
     }
     return retried;
@@ -373,20 +371,6 @@ export class TaskManager {
     return readTask(logs.log, moved);
   }
 }
-
-/** Returns whether another process changed, owns or moved a task, or whether this one task is unreadable. */
-function isUnavailable(error: unknown): boolean {
-  return unavailable.some((kind) => error instanceof kind) || isUnreadable(error);
-}
-
-const unavailable = [
-  AgentBusyError,
-  OwnershipLostError,
-  TransitionNotAllowedError,
-  TaskNotFoundError,
-  AgentMovedError,
-  AgentCopiedError,
-];
 
 function endOf(taskId: string, journal: Journal, end: RunEnd): readonly AgentRecord[] {
   const { log, state } = journal.head ?? {};

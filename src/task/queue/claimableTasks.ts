@@ -1,6 +1,9 @@
 import type { FileReservation, StateData } from "../../checkpoint/status/TaskStatus.ts";
+import { AgentCopiedError, AgentMovedError } from "../../errors/agentErrors.ts";
+import { StatusChangedError } from "../../errors/runErrors.ts";
 import { CorruptBlobError, UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { AgentBusyError, NotSupportedError, OwnershipLostError } from "../../errors/storageErrors.ts";
+import { TaskNotFoundError, TransitionNotAllowedError } from "../../errors/taskErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { mergeSorted } from "../../internal/mergeSorted.ts";
 import type { AgentSummary, ListOptions } from "../../storage/RecordLog.ts";
@@ -209,6 +212,21 @@ export async function ifReadable<Result>(known: () => Promise<Result>): Promise<
 
 function reservesOf({ data }: AgentSummary): readonly FileReservation[] {
   return (data as StateData["queued"]).reserves ?? [];
+}
+
+const overtaken = [
+  AgentBusyError,
+  OwnershipLostError,
+  StatusChangedError,
+  TransitionNotAllowedError,
+  TaskNotFoundError,
+  AgentMovedError,
+  AgentCopiedError,
+];
+
+/** Returns whether another process claimed, changed, moved or deleted the task first. */
+export function isOvertaken(error: unknown): boolean {
+  return overtaken.some((kind) => error instanceof kind);
 }
 
 const unreadableErrors = [CorruptBlobError, UnreadableValueError, NotSupportedError];

@@ -1,9 +1,7 @@
-import { AgentCopiedError, AgentMovedError } from "../../errors/agentErrors.ts";
-import { StatusChangedError, StopRequestedError } from "../../errors/runErrors.ts";
-import { AgentBusyError, OwnershipLostError, StorageError } from "../../errors/storageErrors.ts";
-import { TaskNotFoundError, TransitionNotAllowedError } from "../../errors/taskErrors.ts";
+import { StopRequestedError } from "../../errors/runErrors.ts";
+import { AgentBusyError, StorageError } from "../../errors/storageErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
-import type { ClaimableTask } from "../queue/claimableTasks.ts";
+import { type ClaimableTask, isOvertaken } from "../queue/claimableTasks.ts";
 
 /** The maximum number of doublings of a delay. */
 const mostDoublings = 6;
@@ -62,23 +60,8 @@ export function retryAfterMs(error: unknown, tries: number, pollMs: number | und
   if (error instanceof StopRequestedError) return stopMs;
   if (error instanceof AgentBusyError) return error.retryAfterMs;
   if (pollMs === undefined) return Infinity;
-  const mayPass =
-    error === undefined || error instanceof StorageError || error instanceof OwnershipLostError || isOvertaken(error);
+  const mayPass = error === undefined || error instanceof StorageError || isOvertaken(error);
   return mayPass ? pollMs * 2 ** Math.min(tries - 1, mostDoublings) : Infinity;
-}
-
-const overtaken = [
-  AgentBusyError,
-  StatusChangedError,
-  TransitionNotAllowedError,
-  TaskNotFoundError,
-  AgentMovedError,
-  AgentCopiedError,
-];
-
-/** Returns whether another process claimed, changed, moved or deleted the task first. */
-export function isOvertaken(error: unknown): boolean {
-  return overtaken.some((kind) => error instanceof kind);
 }
 
 /** Limits the number and rate of attempts without progress. */

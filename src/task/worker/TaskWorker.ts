@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { AIAgent } from "../../agent/AIAgent.ts";
 import { StatusChangedError } from "../../errors/runErrors.ts";
-import { OwnershipLostError, StorageError } from "../../errors/storageErrors.ts";
+import { StorageError } from "../../errors/storageErrors.ts";
 import { OtherStorageError, TooManyAttemptsError } from "../../errors/taskErrors.ts";
 import { FileReservedError } from "../../errors/workspaceErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { QueueRefusal, QueueTurn } from "../queue/QueueTurns.ts";
-import { type ClaimableTask, isUnreadable } from "../queue/claimableTasks.ts";
+import { type ClaimableTask, isOvertaken, isUnreadable } from "../queue/claimableTasks.ts";
 import { type FileReservations, type HeldReservation, InProcessReservations, releaseHeld } from "./FileReservations.ts";
 import {
   agentForTask,
@@ -21,7 +21,7 @@ import {
   safely,
 } from "./TaskWorkerOptions.ts";
 import { ReportedKeys } from "./ReportedKeys.ts";
-import { isOvertaken, TaskBackoff, type AttemptLimits, isExpired, judgeAttempts } from "./TaskBackoff.ts";
+import { TaskBackoff, type AttemptLimits, isExpired, judgeAttempts } from "./TaskBackoff.ts";
 import { Bell, StorageWatch } from "./Bell.ts";
 import { TaskLists } from "./TaskLists.ts";
 import { ScheduleTicker } from "./ScheduleTicker.ts";
@@ -281,7 +281,7 @@ export class TaskWorker implements AsyncDisposable {
       await this.#report({ ...claimedTask(task), outcome: "expired" });
     } catch (error) {
       if (isUnreadable(error)) await this.#report({ ...claimedTask(task), outcome: "interrupted", error });
-      else if (!isOvertaken(error) && !(error instanceof OwnershipLostError)) throw error;
+      else if (!isOvertaken(error)) throw error;
       shift.left.add(task.taskId, error, [task]);
     }
   }
