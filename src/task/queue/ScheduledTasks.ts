@@ -1,5 +1,6 @@
 import { AgentCopiedError, AgentMovedError, InvalidAgentIdError, InvalidInputError } from "../../errors/agentErrors.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
+import { KeyMissingError } from "../../errors/encryptionErrors.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
 import { CorruptLogError, NotSerializableError, UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { TaskNotFoundError, TransitionNotAllowedError } from "../../errors/taskErrors.ts";
@@ -39,7 +40,7 @@ export class ScheduledTasks {
     return this.#creator.create(this.#creator.check(task));
   }
 
-  /** Returns whether a task runs or will run here. `false` for a damaged task and a task of another storage. */
+  /** Returns whether a task runs or will run here. `false` for an unreadable task and a task of another storage. */
   async isUnfinished(taskId: string | undefined): Promise<boolean> {
     if (taskId === undefined) return false;
     try {
@@ -67,7 +68,9 @@ export class ScheduledTasks {
 
 const endedKinds = [TransitionNotAllowedError, TaskNotFoundError, AgentMovedError, AgentCopiedError];
 
+/** Returns whether no process can read a task: its log is damaged, or its data key was destroyed. */
 function isDamaged(error: unknown): boolean {
+  if (error instanceof KeyMissingError) return error.keyId === undefined;
   return error instanceof CorruptLogError || error instanceof UnreadableValueError;
 }
 

@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { InMemoryPersistenceStorageProvider, persistence } from "agent-persistence";
+import { destroyKey, encrypted } from "agent-persistence/encryption";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { type NewSchedule, TaskManager, TaskWorker, type TaskWorkerEvent } from "agent-persistence/task";
@@ -8,6 +9,7 @@ import { SimulatedClock } from "agent-persistence/testing";
 import { exportAgent } from "agent-persistence/transfer";
 import { expect, it } from "vitest";
 import { CorruptLogError } from "../../../src/errors/storedDataErrors.ts";
+import { testKeys } from "../../encryption/encryptedHarness.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
 import { collect, testDirectory } from "../../storage/file/support/fixture.ts";
 import { delegatingLog } from "../../testing/delegatingLog.ts";
@@ -139,6 +141,19 @@ it.each(["skip", "queue", "cancel"] as const)(
     expect(await schedules.get("s")).toMatchObject({ missedCount: 0, waiting: [], lastTaskId: taskAt(3) });
   },
 );
+
+it("continues after the data key of the last task was destroyed", async () => {
+  const storage = encrypted(new InMemoryPersistenceStorageProvider(), { keys: testKeys("first") });
+  const clock = new SimulatedClock(start);
+  const tasks = new TaskManager({ storage, clock: settableClock(clock) });
+  await tasks.schedule(hourly);
+  clock.advance(hour);
+  await tasks.schedules.tick();
+  await destroyKey(storage, taskAt(1));
+  clock.advance(hour);
+  expect(await tasks.schedules.tick()).toEqual([]);
+  expect(await tasks.get(taskAt(2))).toMatchObject({ status: "queued" });
+});
 
 it("with overlap cancel, cancels a failed task before its retry", async () => {
   const { clock, tasks, schedules } = setup();
