@@ -1,13 +1,19 @@
+import { retryAt } from "../../checkpoint/state/StatusState.ts";
+import { AgentCopiedError, AgentMovedError, InvalidAgentIdError, InvalidInputError } from "../../errors/agentErrors.ts";
+import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
+import { KeyMissingError } from "../../errors/encryptionErrors.ts";
 import { AgentBusyError, OwnershipLostError, AlreadyExistsError, StorageError } from "../../errors/storageErrors.ts";
-import { ScheduleNotFoundError } from "../../errors/taskErrors.ts";
+import { CorruptLogError, NotSerializableError, UnreadableValueError } from "../../errors/storedDataErrors.ts";
+import { ScheduleNotFoundError, TaskNotFoundError, TransitionNotAllowedError } from "../../errors/taskErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import { custodyError } from "../../journal/assertCustody.ts";
 import { dropUnread } from "../../journal/shape/KeptLogs.ts";
 import { logIdOf } from "../../journal/shape/ShapeDefinition.ts";
 import { listShape, readShape } from "../../journal/shape/readShape.ts";
 import { ShapedLog } from "../../journal/shape/ShapedLog.ts";
-import { isAboutOneAgent } from "../../storage/summaries.ts";
+import { isAboutOneAgent, isOwned } from "../../storage/summaries.ts";
 import { whileBusy } from "../../journal/shape/whileBusy.ts";
 import {
   cronOf,
@@ -21,11 +27,12 @@ import {
   planTicks,
   withMissed,
 } from "./Schedule.ts";
-import type { Task } from "../state/Task.ts";
+import type { NewTask, Task } from "../state/Task.ts";
 import { ifReadable, isUnreadable } from "./claimableTasks.ts";
-import { isTaskRefused, type ScheduledTasks } from "./ScheduledTasks.ts";
 import { storeAndPrune } from "./QueueTurns.ts";
+import type { TaskCreator } from "./TaskCreator.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
+import type { InterruptTaskOptions } from "./TaskManagerOptions.ts";
 
 /** A schedule whose due ticks are undecided because of an error. The next `tick()` tries again. */
 export interface ScheduleFailure {
@@ -36,8 +43,14 @@ export interface ScheduleFailure {
 type ScheduleLog = ShapedLog<ScheduleRecord, ScheduleState>;
 
 const openTimeoutMs = 10_000;
+/** How long a tick waits for the end of the task that the tick cancels. After this time, the next poll tries again. */
+const cancelTimeoutMs = 1_000;
 /** The maximum number of ticks that wait for a task to end. Further ticks are missed. */
 const mostWaiting = 1_000;
+
+interface CancelsTasks {
+  cancel(taskId: string, reason: string, options: InterruptTaskOptions): Promise<unknown>;
+}
 
 /**
  * Starts a task at each tick of a schedule. The owner of the schedule's log decides about a tick, and the id of the
@@ -45,10 +58,12 @@ const mostWaiting = 1_000;
  */
 export class Schedules {
   readonly #logs: TaskLogs;
-  readonly #tasks: ScheduledTasks;
+  readonly #creator: TaskCreator;
+  readonly #tasks: CancelsTasks;
 
-  constructor(logs: TaskLogs, tasks: ScheduledTasks) {
+  constructor(logs: TaskLogs, creator: TaskCreator, tasks: CancelsTasks) {
     this.#logs = logs;
+    this.#creator = creator;
     this.#tasks = tasks;
   }
 
@@ -63,7 +78,7 @@ export class Schedules {
       inputRequest,
       ...rest
     } = checkSchema(newScheduleSchema, given, "new schedule") as NewSchedule;
-    this.#tasks.check({ ...rest, inputRequest, taskId: scheduleId }, "new schedule");
+    this.#creator.check({ ...rest, inputRequest, taskId: scheduleId }, "new schedule");
     return this.#use(scheduleId, async (log) => {
       const known = log.state.current;
       const keepsTicks = known?.cron === cron && known.timezone === timezone;
@@ -119,7 +134,7 @@ export class Schedules {
     const { current } = view.state;
     if (!current) throw new ScheduleNotFoundError(scheduleId);
     const [inputRequest] = await view.read([current.input]);
-    return this.#tasks.create({ ...current.task, inputRequest, taskId: `${scheduleId}@now-${crypto.randomUUID()}` });
+    return this.#create({ ...current.task, inputRequest, taskId: `${scheduleId}@now-${crypto.randomUUID()}` });
   }
 
   /** Deletes a schedule, even if it is damaged. Its tasks stay. @throws ScheduleNotFoundError */
@@ -188,7 +203,7 @@ export class Schedules {
     const { current } = (await readShape(scheduleShape, { log: this.#logs.log, id: scheduleId })).state;
     if (!current || current.starting || current.waiting.length === 0) return false;
     const isDue = current.next !== undefined && current.next <= this.#logs.clock.now();
-    return !isDue && current.overlap === "queue" && (await this.#tasks.isUnfinished(current.lastTaskId));
+    return !isDue && current.overlap === "queue" && (await isUnfinished(this.#logs, current.lastTaskId));
   }
 
   /** Returns the schedule after a tick. */
@@ -200,14 +215,14 @@ export class Schedules {
     const { id: scheduleId } = log;
     const lastTaskId = `${scheduleId}@${new Date(tick).toISOString()}`;
     const { lastTaskId: before, overlap, waiting } = state;
-    const isFree = before === lastTaskId || !(await this.#tasks.isUnfinished(before));
+    const isFree = before === lastTaskId || !(await isUnfinished(this.#logs, before));
     if (!isFree && overlap === "skip" && !isWaiting) return { ...state, ...withMissed(state, [tick], "overlap") };
     if (!isFree && overlap !== "cancel") {
       if (isWaiting) return state;
       if (waiting.length >= mostWaiting) return { ...state, ...withMissed(state, [tick], "overlap") };
       return { ...state, waiting: [...waiting, tick] };
     }
-    if (!isFree && before !== undefined) await this.#tasks.cancel(before, scheduleId);
+    if (!isFree && before !== undefined) await this.#cancel(before, scheduleId);
     const left = waiting.filter((other) => other !== tick);
     const started: ScheduleRecord = { ...state, last: tick, lastTaskId, starting: true, waiting: left };
     // An owner that has lost the schedule must not start a task, because the next owner may decide otherwise.
@@ -216,11 +231,25 @@ export class Schedules {
     return { ...state, waiting: left, ...withMissed(state, [tick], "refused") };
   }
 
+  async #create(task: NewTask): Promise<Task> {
+    return this.#creator.create(this.#creator.check(task));
+  }
+
+  /** Cancels a task for a newer tick of its schedule. Does nothing if the task no longer runs here. */
+  async #cancel(taskId: string, scheduleId: string): Promise<void> {
+    const reason = `A newer tick of the schedule ${JSON.stringify(scheduleId)} is due.`;
+    try {
+      await this.#tasks.cancel(taskId, reason, { timeoutMs: cancelTimeoutMs });
+    } catch (error) {
+      if (!endedKinds.some((kind) => error instanceof kind) && !isDamaged(error)) throw error;
+    }
+  }
+
   /** Creates the task of the last tick. Returns `false` if this task can never be created. */
   async #start(log: ScheduleLog, { task, input, lastTaskId }: ScheduleRecord): Promise<boolean> {
     try {
       const [inputRequest] = await log.read([input]);
-      await this.#tasks.create({ ...task, inputRequest, taskId: lastTaskId });
+      await this.#create({ ...task, inputRequest, taskId: lastTaskId });
       return true;
     } catch (error) {
       // A worker that was killed before it recorded the start has created the task.
@@ -302,4 +331,35 @@ export class Schedules {
 
 function nextTick({ cron, timezone }: Pick<ScheduleRecord, "cron" | "timezone">, now: number): number | undefined {
   return cronOf(cron, timezone).nextRun(new Date(now))?.getTime();
+}
+
+/** Returns whether a task runs or will run here. `false` for an unreadable task and a task of another storage. */
+async function isUnfinished(logs: TaskLogs, taskId: string | undefined): Promise<boolean> {
+  if (taskId === undefined) return false;
+  try {
+    const life = await logs.life(taskId);
+    const { current, task } = life;
+    if (!task || !current || custodyError(taskId, life)) return false;
+    if (current.status === "failed") return retryAt(life) !== undefined;
+    return current.status !== "completed" && current.status !== "cancelled";
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
+    return isOwned(logs.log, taskId);
+  }
+}
+
+const endedKinds = [TransitionNotAllowedError, TaskNotFoundError, AgentMovedError, AgentCopiedError];
+
+/** Returns whether no process can read a task: its log is damaged, or its data key was destroyed. */
+function isDamaged(error: unknown): boolean {
+  if (error instanceof KeyMissingError) return error.keyId === undefined;
+  return error instanceof CorruptLogError || error instanceof UnreadableValueError;
+}
+
+const refusals = [InvalidInputError, InvalidAgentIdError, NotSerializableError, CheckpointTooLargeError];
+
+/** Returns whether another attempt to create a task would fail as well. */
+function isTaskRefused(error: unknown): boolean {
+  if (error instanceof StorageError) return false;
+  return refusals.some((kind) => error instanceof kind) || isUnreadable(error);
 }

@@ -21,7 +21,6 @@ import type { NewTask, Task, TaskWithStatus } from "../state/Task.ts";
 import { isBehindTasks, isInQueue, queueOrder, queuePrefix } from "./taskOrder.ts";
 import type { QueueRefusal, QueueTurn, QueueLimits } from "./QueueTurns.ts";
 import type { NewSchedule, Schedule } from "./Schedule.ts";
-import { ScheduledTasks } from "./ScheduledTasks.ts";
 import { Schedules } from "./Schedules.ts";
 import type { QueueScope } from "./QueuedTasks.ts";
 import { TaskCreator } from "./TaskCreator.ts";
@@ -64,7 +63,7 @@ export class TaskManager {
     checkSchema(taskManagerSchemas.options, options, "options of the task manager");
     this.#logs = new TaskLogs(options.redact?.apply(options) ?? options);
     this.#creator = new TaskCreator(this.#logs, options.maxCheckpointBytes);
-    this.schedules = new Schedules(this.#logs, new ScheduledTasks(this.#logs, this.#creator, this));
+    this.schedules = new Schedules(this.#logs, this.#creator, this);
   }
 
   /**
