@@ -10,7 +10,7 @@ import type {
 import type { HostedLoop } from "../hosted/HostedLoop.ts";
 import type { HostedTool } from "../hosted/HostedTool.ts";
 import type { RunRecords } from "../hosted/RunRecords.ts";
-import { answersOf, givenAnswers, type CallInput, runLegs } from "./runLegs.ts";
+import { givenAnswers, type CallInput, runLegs } from "./runLegs.ts";
 import { type Durable, DurableDefinition } from "./Durable.ts";
 import type { BoundAgentOptions, DurableAgentOptions } from "./DurableAgentOptions.ts";
 import type { ProviderMessage, ProviderPart } from "../ai-sdk/AiSdkLanguageModel.ts";
@@ -42,6 +42,8 @@ interface GenerateResult {
 
 type Rest = Readonly<Record<string, unknown>>;
 
+type RunBody = (body: HostedBody<unknown>) => Promise<HostedResult<unknown>>;
+
 /** The run that a caller requests. Before the requested run starts, the call possibly finishes another run. */
 interface RequestedRun {
   readonly input: CallInput;
@@ -65,36 +67,41 @@ export class AgentRunner {
   async generate(agentId: string, call: CallOptions, options: BoundAgentOptions): Promise<unknown> {
     const { input, rest, abortSignal: signal } = partsOf(call);
     const given = await givenAnswers(this.#hosted, agentId, input);
-    const passes: { last?: unknown } = {};
-    const body = this.#generating(passes, rest, given ? undefined : { input, runId: options.runId });
-    const result = await this.#run(agentId, body, (begun) =>
+    const asked = { rest, ours: given ? undefined : { input, runId: options.runId } };
+    return this.#generated(agentId, asked, (body) =>
       given
-        ? this.#hosted.resume({ agentId, signal, ...answersOf(given) }, begun)
-        : this.#hosted.run(input, { agentId, signal, ...options }, begun),
+        ? this.#hosted.resume({ agentId, signal, answers: given.answers }, body)
+        : this.#hosted.run(input, { agentId, signal, ...options }, body),
     );
-    if (result.status === "completed") return result.value;
-    // `passes` is empty if another call executed the run.
-    return "last" in passes
-      ? passes.last
-      : this.#replayedWait(agentId, passes, this.#generating(passes, {}, undefined));
   }
 
-  async resume(agentId: string, signal: AbortSignal | undefined): Promise<unknown> {
-    const passes: { last?: unknown } = {};
-    const body = this.#generating(passes, {}, undefined);
-    const result = await this.#run(agentId, body, (begun) => this.#hosted.resume({ agentId, signal }, begun));
-    if (result.status === "completed") return result.value;
-    return "last" in passes ? passes.last : this.#replayedWait(agentId, passes, body);
+  resume(agentId: string, signal: AbortSignal | undefined): Promise<unknown> {
+    return this.#generated(agentId, { rest: {} }, (body) => this.#hosted.resume({ agentId, signal }, body));
   }
 
   async replay(agentId: string, options: HostedReplayOptions): Promise<HostedReplay<unknown>> {
-    return this.#hosted.compare(agentId, options, this.#generating({}, {}, undefined));
+    return this.#hosted.compare(agentId, options, this.#generating({}, {}));
   }
 
-  async #replayedWait(agentId: string, passes: { last?: unknown }, body: HostedBody<unknown>): Promise<unknown> {
+  async #generated(
+    agentId: string,
+    { rest, ours }: { readonly rest: Rest; readonly ours?: RequestedRun | undefined },
+    run: RunBody,
+  ): Promise<unknown> {
+    const passes: { last?: unknown } = {};
+    const result = await this.#run(agentId, this.#generating(passes, rest, ours), run);
+    if (result.status === "completed") return result.value;
+    // `passes` is empty if another call executed the run.
+    return "last" in passes ? passes.last : this.#replayedWait(agentId);
+  }
+
+  /** Returns the result with which a run waits. */
+  async #replayedWait(agentId: string): Promise<unknown> {
+    const passes: { last?: unknown } = {};
     const records = await this.#hosted.records(agentId);
     const waits = new Error("the run waits");
-    await this.#hosted.replay(records, body, { follow: () => Promise.reject(waits) }).catch((error: unknown) => {
+    const follow = () => Promise.reject(waits);
+    await this.#hosted.replay(records, this.#generating(passes, {}), { follow }).catch((error: unknown) => {
       if (error !== waits) throw error;
     });
     return passes.last;
@@ -105,7 +112,7 @@ export class AgentRunner {
     const given = await givenAnswers(this.#hosted, agentId, input);
     if (given)
       return this.#streaming(agentId, { rest, decided: given.ids }, (body) =>
-        this.#hosted.resume({ agentId, signal, ...answersOf(given) }, body),
+        this.#hosted.resume({ agentId, signal, answers: given.answers }, body),
       );
     if (options.whenBusy === "join") return this.#joinedStream(agentId, call, options);
     return this.#streaming(agentId, { rest, ours: { input, runId: options.runId } }, (body) =>
@@ -168,7 +175,7 @@ export class AgentRunner {
   }
 
   /** @param ours - the requested run, whose results are returned. Defaults to any run. */
-  #generating(passes: { last?: unknown }, rest: Rest, ours: RequestedRun | undefined): HostedBody<unknown> {
+  #generating(passes: { last?: unknown }, rest: Rest, ours?: RequestedRun): HostedBody<unknown> {
     return async (loop, stored) => {
       const { agent, tools, input } = this.#begun(loop, stored);
       const isOurs = isRequested(ours, loop, stored);
@@ -196,7 +203,7 @@ export class AgentRunner {
       readonly decided?: readonly string[];
       readonly isFollowing?: boolean;
     },
-    run: (body: HostedBody<unknown>) => Promise<HostedResult<unknown>>,
+    run: RunBody,
   ): Promise<StreamResult> {
     return new Promise<StreamResult>((resolve, reject) => {
       let shown: StreamLegs | undefined;
@@ -212,7 +219,7 @@ export class AgentRunner {
         [whole, shown] = [all, own];
         // A later `attach` also shows the part before the decision, which this caller has already seen.
         if (!isFollowing) this.#streams.set(agentId, all);
-        const run = runLegs(loop, { tools: tools(), input }, async (next, { decided }) => {
+        const run = runLegs(loop, { tools: tools(), input }, async (next, decided) => {
           const call = { ...(isOurs && rest), ...next, abortSignal: loop.signal };
           const result = (await agent.stream(call as never)) as StreamResult;
           isShowing ||= decided.some((id) => wanted?.includes(id));
@@ -251,11 +258,7 @@ export class AgentRunner {
   }
 
   /** Executes a run. While the run starts, `attach` can wait for the run in `#beginnings`. */
-  #run(
-    agentId: string,
-    body: HostedBody<unknown>,
-    run: (body: HostedBody<unknown>) => Promise<HostedResult<unknown>>,
-  ): Promise<HostedResult<unknown>> {
+  #run(agentId: string, body: HostedBody<unknown>, run: RunBody): Promise<HostedResult<unknown>> {
     let begin: () => void = () => undefined;
     const beginning = new Promise<void>((resolve) => (begin = resolve)).then(() => {
       if (this.#beginnings.get(agentId) === beginning) this.#beginnings.delete(agentId);

@@ -74,10 +74,6 @@ export class StreamLegs {
     return first && this.#whole(first, signal);
   }
 
-  get isComplete(): boolean {
-    return this.#isComplete;
-  }
-
   #wake(): void {
     const wake = this.#changed;
     this.#change = new Promise((resolve) => (this.#changed = resolve));

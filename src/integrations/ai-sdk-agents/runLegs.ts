@@ -22,21 +22,18 @@ interface Leg<Result> {
 /**
  * Runs the AI SDK loop. If the loop stops for approvals, waits until all are answered and starts the loop again.
  *
- * @param start - starts a pass. `index` counts passes from 0. `decided` contains the calls decided before the pass.
+ * @param start - starts a pass. `decided` contains the calls decided before the pass.
  * @returns the result of the last pass
  */
 export async function runLegs<Result>(
   loop: HostedLoop,
   { tools, input }: { readonly tools: readonly HostedTool[]; readonly input: CallInput },
-  start: (
-    input: CallInput,
-    leg: { readonly index: number; readonly decided: readonly string[] },
-  ) => Promise<Leg<Result>>,
+  start: (input: CallInput, decided: readonly string[]) => Promise<Leg<Result>>,
 ): Promise<Result> {
   let decided: readonly string[] = [];
   let next = input;
-  for (let index = 0; ; index++) {
-    const { result, messages: added } = await start(next, { index, decided });
+  for (;;) {
+    const { result, messages: added } = await start(next, decided);
     const messages = await added;
     const wanted = approvalsWanted(messages);
     if (wanted.length === 0 || loop.failure) return result;
@@ -111,8 +108,8 @@ function partsOf(messages: readonly ProviderMessage[]) {
 interface GivenAnswers {
   /** The library's ids of the calls. */
   readonly ids: readonly string[];
-  /** The answers by request id. Omitted if all approvals were already recorded. */
-  readonly answers?: Readonly<Record<string, unknown>>;
+  /** The answers by request id. `undefined` if all approvals were already recorded. */
+  readonly answers: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
@@ -139,9 +136,6 @@ export async function givenAnswers(
     else if (request) assertDecided(request, approved, records, openIds);
     else throw new RequestNotOpenError("request_not_found", agentId, toolCallId, undefined, openIds);
   }
-  return { ids: given.map(({ toolCallId }) => toolCallId), ...(Object.keys(answers).length > 0 && { answers }) };
-}
-
-export function answersOf({ answers }: GivenAnswers): Pick<GivenAnswers, "answers"> {
-  return answers ? { answers } : {};
+  const isOpen = Object.keys(answers).length > 0;
+  return { ids: given.map(({ toolCallId }) => toolCallId), answers: isOpen ? answers : undefined };
 }
