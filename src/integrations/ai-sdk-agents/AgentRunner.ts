@@ -16,6 +16,7 @@ import type { BoundAgentOptions, DurableAgentOptions } from "./DurableAgentOptio
 import type { ProviderMessage, ProviderPart } from "../ai-sdk/AiSdkLanguageModel.ts";
 import { StreamLegs, type StreamResult } from "./StreamLegs.ts";
 import { PollIntervals } from "../../streams/follow/attachStream.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { pause } from "../../internal/abortable.ts";
 import { systemClock } from "../../internal/Clock.ts";
 import { AgentBusyError } from "../../errors/storageErrors.ts";
@@ -285,11 +286,7 @@ function isRequested(requested: RequestedRun | undefined, { runId }: HostedLoop,
 
 /** Splits the options of a call into the input, which is stored, and the rest, such as callbacks and timeouts. */
 function partsOf({ prompt, messages, options, abortSignal, ...rest }: CallOptions) {
-  const input: CallInput = {
-    ...(prompt !== undefined && { prompt }),
-    ...(messages !== undefined && { messages }),
-    ...(options !== undefined && { options }),
-  };
+  const input: CallInput = withoutUndefined({ prompt, messages, options });
   return { input, rest: rest as Rest, abortSignal };
 }
 

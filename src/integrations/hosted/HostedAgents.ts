@@ -84,9 +84,7 @@ const hostedStreams: AgentFeature<StreamsConfig, StreamWriters> = {
 };
 
 /** The loop that a call of {@link HostedAgents.run} or `resume` runs in this process. */
-interface RunningBody {
-  readonly run: (context: AgentContext, input: unknown) => Promise<void>;
-}
+type RunningBody = (input: unknown, context: AgentContext) => Promise<void>;
 
 /**
  * Runs loops of other runtimes durably. Each run executes a strategy with one node, which runs the loop. Model
@@ -186,14 +184,14 @@ export class HostedAgents {
     assertAgentId(agentId);
     const recording = await readRecording(this.#storage.log, agentId, runId);
     const records = await this.records(agentId, recording.runId);
-    const observer = new LoopComparison(recording);
-    const loop = new RecordedLoop(records, { sha256: await this.#storage.sha256(), signal, observer });
+    const comparison = new LoopComparison(recording);
+    const loop = new RecordedLoop(records, { sha256: await this.#storage.sha256(), signal, comparison });
     const end = await settledBy(loop, () => body(loop, records.input)).then(
       (value) => ({ value }),
       (error: unknown) => ({ error }),
     );
     signal?.throwIfAborted();
-    const divergence = observer.divergence(end);
+    const divergence = comparison.divergence(end);
     if (divergence) return { matches: false, divergence, status: "diverged" };
     return { matches: true, status: recording.end.status, ...("value" in end && { result: end.value }) };
   }
@@ -204,12 +202,12 @@ export class HostedAgents {
     start: () => ReturnType<AIAgent<unknown, null>["run"]>,
   ): Promise<HostedResult<Result>> {
     let done: { readonly value: Result } | undefined;
-    const run = async (context: AgentContext, input: unknown): Promise<void> => {
+    const run: RunningBody = async (input, context) => {
       done = undefined;
       const loop = new LiveLoop(context, this.#streams?.of(runOf(context)));
       done = { value: await settledBy(loop, () => body(loop, input)) };
     };
-    const result = await this.#bodies.run({ run }, start);
+    const result = await this.#bodies.run(run, start);
     const { runId } = result;
     if (result.status === "waiting") return { status: "waiting", runId, requests: result.requests };
     const { value } = done ?? { value: await this.replay(await this.records(agentId, runId), body) };
@@ -217,9 +215,9 @@ export class HostedAgents {
   }
 
   async #body(input: unknown, context: AgentContext): Promise<null> {
-    const body = this.#bodies.get();
-    if (!body) throw new TypeError("A hosted run must be started by HostedAgents.");
-    await body.run(context, input);
+    const run = this.#bodies.get();
+    if (!run) throw new TypeError("A hosted run must be started by HostedAgents.");
+    await run(input, context);
     return null;
   }
 

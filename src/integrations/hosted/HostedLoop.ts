@@ -1,6 +1,5 @@
 import type { HostedModel, RequestPlace } from "../../agent/node/hostedCalls.ts";
-import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
-import type { ModelUsage } from "../../checkpoint/tokenUsage/ModelUsage.ts";
+import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import type { HostedPieces, ResponsePieces } from "./HostedPieces.ts";
 import type { HostedTool } from "./HostedTool.ts";
 
@@ -49,14 +48,13 @@ export interface HostedPlace extends RequestPlace {
   readonly pieces?: ResponsePieces | undefined;
 }
 
-/** A model response in a form that the log can show and the other runtime can restore. */
-export interface HostedResponse {
-  /** The parts in order, possibly with further fields. Tool calls have the provider's ids. */
-  readonly message: AssistantMessage;
+/**
+ * A model response in a form that the log can show and the other runtime can restore. The parts of its message possibly
+ * have further fields, and its tool calls have the provider's ids.
+ */
+export interface HostedResponse extends PromptAnswer {
   /** More data of the other runtime: any serializable value. Never contains headers or bodies. */
   readonly opaque?: unknown;
-  readonly usage?: ModelUsage | undefined;
-  readonly finishReason?: string | undefined;
 }
 
 /** A response whose tool calls have the library's ids. */

@@ -83,7 +83,7 @@ export class LiveLoop implements HostedLoop {
     try {
       const given = await answer;
       this.#isUnsaved ||= !given.replayed;
-      return hostedResponse(given, given);
+      return hostedResponse(given);
     } catch (error) {
       // The other runtime handles errors of the model.
       if ("error" in performed && performed.error === error) throw error;

@@ -12,14 +12,6 @@ import type { RunRecords } from "./RunRecords.ts";
 import type { LineRecording, RecordedResponse, RecordedToolCall, Recording } from "../../replay/recording/Recording.ts";
 import { type Divergence, shownCall, shownError, ReplayStop, sameValue } from "../../replay/results/Divergence.ts";
 
-/** Checks the requests of a loop before they get their recorded results. An error of a method ends the loop. */
-interface LoopObserver {
-  requesting(ordinal: number): void;
-  /** @param ids - the possible ids of the call, newest first. */
-  calling(ids: readonly string[], call: { readonly toolName: string; readonly input: unknown }): void;
-  approving(call: ApprovableCall, isRecorded: boolean): void;
-}
-
 /** Resolves when the run has new records. Rejects if the run stops without new records. */
 type Follow = () => Promise<void>;
 
@@ -33,7 +25,7 @@ export class RecordedLoop implements HostedLoop {
   /** The pending call of {@link #follow}, which concurrent requests of the loop share. */
   #following: Promise<void> | undefined;
   readonly #streams: PieceSource | undefined;
-  readonly #observer: LoopObserver | undefined;
+  readonly #comparison: LoopComparison | undefined;
   readonly #calls = new ResponseCalls();
   #answers = 0;
   #steps = 0;
@@ -44,7 +36,7 @@ export class RecordedLoop implements HostedLoop {
   /**
    * @param options.follow waits for more records. Omit it for a finished run.
    * @param options.streams contains the texts of incomplete responses. Omit it to receive only complete responses.
-   * @param options.observer compares the requests of the loop with the records
+   * @param options.comparison compares the requests of the loop with the records
    */
   constructor(
     records: RunRecords,
@@ -53,11 +45,11 @@ export class RecordedLoop implements HostedLoop {
       readonly signal?: AbortSignal | undefined;
       readonly follow?: Follow;
       readonly streams?: PieceSource | undefined;
-      readonly observer?: LoopObserver | undefined;
+      readonly comparison?: LoopComparison | undefined;
     },
   ) {
     this.#streams = options.follow && options.streams;
-    this.#observer = options.observer;
+    this.#comparison = options.comparison;
     this.#records = records;
     this.#sha256 = options.sha256;
     this.signal = options.signal ?? new AbortController().signal;
@@ -76,12 +68,12 @@ export class RecordedLoop implements HostedLoop {
 
   async answer(): Promise<GivenHostedResponse> {
     const ordinal = this.#answers++;
-    this.#observe((observer) => observer.requesting(ordinal));
+    this.#compare((comparison) => comparison.requesting(ordinal));
     const record = await this.#found(() => this.#records.answer(ordinal));
     const message = this.#records.readValue(record.message) as AssistantMessage;
     const shown = this.#withIds(message, ordinal);
     this.#calls.add(shown);
-    return hostedResponse({ message: shown, usage: record.usage, finishReason: record.finish }, { replayed: true });
+    return hostedResponse({ message: shown, usage: record.usage, finishReason: record.finish, replayed: true });
   }
 
   nextPieces(): HostedPieces | undefined {
@@ -106,7 +98,7 @@ export class RecordedLoop implements HostedLoop {
         const ids = this.#ids.get(call.toolCallId) ?? [call.toolCallId];
         const reply = () => this.#records.request(...ids)?.reply;
         const isRecorded = reply() !== undefined;
-        this.#observe((observer) => observer.approving(call, isRecorded));
+        this.#compare((comparison) => comparison.approving(call, isRecorded));
         const record = await this.#found(reply);
         if (record.expired) return { approved: false, reason: "it was not approved in time" };
         if (record.rejected !== undefined) return { approved: false, reason: record.rejected };
@@ -124,7 +116,7 @@ export class RecordedLoop implements HostedLoop {
   }
 
   async #outcome(ids: readonly string[], { tool: { tool }, input }: HostedCall): Promise<unknown> {
-    this.#observe((observer) => observer.calling(ids, { toolName: tool.name, input }));
+    this.#compare((comparison) => comparison.calling(ids, { toolName: tool.name, input }));
     const end = await this.#found(() => {
       const outcome = this.#records.outcome(ids);
       return isOver(outcome) ? outcome : undefined;
@@ -133,9 +125,9 @@ export class RecordedLoop implements HostedLoop {
     return replayedOutput(tool.name, end.call, { ...end, output });
   }
 
-  #observe(see: (observer: LoopObserver) => void): void {
+  #compare(check: (comparison: LoopComparison) => void): void {
     try {
-      if (this.#observer) see(this.#observer);
+      if (this.#comparison) check(this.#comparison);
     } catch (error) {
       this.#failure ??= { error };
       throw error;
@@ -188,7 +180,7 @@ type Found = Pick<Divergence, "what" | "expected" | "actual">;
 type LoopEnd = { readonly value: unknown } | { readonly error: unknown };
 
 /** Compares the requests and calls of a replayed loop with a recording, up to the first difference. */
-export class LoopComparison implements LoopObserver {
+export class LoopComparison {
   readonly #stop = new ReplayStop();
   readonly #recording: Recording;
   readonly #answers: ReadonlyMap<number, RecordedResponse>;
@@ -210,6 +202,7 @@ export class LoopComparison implements LoopObserver {
     this.#asked.add(recorded);
   }
 
+  /** @param ids - the possible ids of the call, newest first. */
   calling(ids: readonly string[], call: { readonly toolName: string; readonly input: unknown }): void {
     const id = ids.find((each) => this.#calls.has(each));
     const recorded = id === undefined ? undefined : this.#calls.get(id);

@@ -11,10 +11,12 @@ export function storedResponse({ message, opaque, usage, finishReason }: HostedR
   return { message: stored, usage, finishReason };
 }
 
-export function hostedResponse(
-  { message, usage, finishReason }: PromptAnswer,
-  { replayed }: { readonly replayed: boolean },
-): GivenHostedResponse {
+export function hostedResponse({
+  message,
+  usage,
+  finishReason,
+  replayed,
+}: PromptAnswer & { readonly replayed: boolean }): GivenHostedResponse {
   const { hosted: opaque, ...rest } = message as AnswerMessage;
   return { message: rest, replayed, ...withoutUndefined({ opaque, usage, finishReason }) };
 }
