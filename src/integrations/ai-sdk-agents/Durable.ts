@@ -1,5 +1,6 @@
 import { quoted } from "../../errors/AgentPersistenceError.ts";
 import { DuplicateNameError } from "../../errors/strategyErrors.ts";
+import { copyWith } from "../../internal/copyWith.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { objectWithMethods, plainObject } from "../../internal/options/optionSchemas.ts";
 import type { HostedLoop, HostedCall, PerformOptions } from "../hosted/HostedLoop.ts";
@@ -224,16 +225,12 @@ function durableTool(tool: object, hosted: HostedTool, run: { readonly loop: Hos
 
 /** Returns a copy of a tool with another `execute`. Methods of the tool's class keep the original as `this`. */
 function withExecute(tool: object, execute: Execute): object {
-  const copy: object = Object.create(Object.getPrototypeOf(tool) as object | null, {
-    ...Object.getOwnPropertyDescriptors(tool),
-    execute: { value: execute, enumerable: true, configurable: true, writable: true },
-  });
   const get = (own: object, key: PropertyKey): unknown => {
     if (Object.hasOwn(own, key)) return Reflect.get(own, key);
     const value: unknown = Reflect.get(tool, key);
     return typeof value === "function" ? value.bind(tool) : value;
   };
-  return new Proxy(copy, { get });
+  return new Proxy(copyWith(tool, { execute }), { get });
 }
 
 function settling(execute: Execute, tool: HostedTool, run: { readonly loop: HostedLoop }): Execute {

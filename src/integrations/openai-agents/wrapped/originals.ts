@@ -1,3 +1,5 @@
+import { copyWith } from "../../../internal/copyWith.ts";
+
 /** By durable agent or tool: the user's original. */
 const originals = new WeakMap<object, object>();
 
@@ -14,12 +16,7 @@ export function originalOf<Given>(given: Given): Given {
 export function withOriginalAgent<Given>(given: Given): Given {
   if (typeof given !== "object" || given === null || !("agent" in given)) return given;
   const agent = originalOf(given.agent);
-  if (agent === given.agent) return given;
-  const copy: object = Object.create(Object.getPrototypeOf(given) as object | null, {
-    ...Object.getOwnPropertyDescriptors(given),
-    agent: { value: agent, enumerable: true, configurable: true, writable: true },
-  });
-  return copy as Given;
+  return agent === given.agent ? given : copyWith(given, { agent });
 }
 
 /** Wraps a user's function that the SDK calls: it receives original agents and tools, and keeps its properties. */

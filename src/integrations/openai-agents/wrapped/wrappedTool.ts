@@ -17,6 +17,7 @@ import { InvalidInputError } from "../../../errors/agentErrors.ts";
 import { ToolFailedError } from "../../../errors/toolCallErrors.ts";
 import { timeoutFailure } from "../../../agent/tool/callTimeout.ts";
 import { isToolFailure, toldToModel } from "../../../agent/tool/Tool.ts";
+import { copyWith } from "../../../internal/copyWith.ts";
 import { reasonOf } from "../../../internal/reasonOf.ts";
 import type { PerformOptions } from "../../hosted/HostedLoop.ts";
 import { type DurableRun, currentCall, inRun } from "./DurableRun.ts";
@@ -40,14 +41,15 @@ export function wrappedTool<Given extends AnySdkTool>(given: Given, run: Durable
   if (tool.type === "hosted_tool") return durableToolSearch(tool, run) as Given;
   if (tool.type === "computer") return durableComputerTool(tool, run) as Given;
   if (tool.type !== "function") return given;
-  const durable: AnyFunctionTool = Object.create(Object.getPrototypeOf(tool) as object | null, {
-    ...Object.getOwnPropertyDescriptors(tool),
-    ...memberDescriptors(tool, run),
-  });
+  run.knownTools.meet(tool);
+  return noted(tool, copyWith(tool, membersOf(tool, run)), run) as Given;
+}
+
+/** Notes the durable form of a tool, and returns it. */
+function noted<Given extends AnySdkTool>(tool: Given, durable: Given, run: DurableRun): Given {
   run.tools.set(tool, durable);
   noteOriginal(durable, tool);
-  run.knownTools.meet(tool);
-  return durable as Given;
+  return durable;
 }
 
 /** Calls of these tools are not recorded, so a replay would make them again. */
@@ -62,9 +64,7 @@ function refused({ name, type }: AnySdkTool, run: DurableRun): InvalidInputError
 function durableComputerTool(tool: AnyComputerTool, run: DurableRun): AnyComputerTool {
   const { agentId, runId, knownTools } = run;
   const durable = knownTools.computers.keeping(tool, () => ({ agentId, runId, call: currentCall() }));
-  run.tools.set(tool, durable);
-  noteOriginal(durable, tool);
-  return durable;
+  return noted(tool, durable, run);
 }
 
 function durableToolSearch(tool: AnyHostedTool, run: DurableRun): AnyHostedTool {
@@ -75,15 +75,13 @@ function durableToolSearch(tool: AnyHostedTool, run: DurableRun): AnyHostedTool 
     const found = await search({ ...args, agent: originalOf(args.agent), availableTools });
     return [found ?? []].flat().map((each) => wrappedTool(each, run));
   });
-  run.tools.set(tool, durable);
-  noteOriginal(durable, tool);
-  return durable;
+  return noted(tool, durable, run);
 }
 
-function memberDescriptors(tool: AnyFunctionTool, run: DurableRun): PropertyDescriptorMap {
+function membersOf(tool: AnyFunctionTool, run: DurableRun): Partial<AnyFunctionTool> {
   const invoke: Invoke = (runContext, input, details) => call(run, { tool, runContext, input, details });
   const { inputGuardrails = [], outputGuardrails = [] } = tool;
-  const members: Partial<AnyFunctionTool> = {
+  return {
     invoke,
     // Only the original tool has the time limit, so that the time for writing records does not count.
     timeoutMs: undefined as never,
@@ -92,12 +90,6 @@ function memberDescriptors(tool: AnyFunctionTool, run: DurableRun): PropertyDesc
     // The SDK compares the policy with its default, so a default policy must stay the same object.
     ...(hasDynamicFunctionToolApprovalPolicy(tool) && { needsApproval: policyOf(tool) }),
   };
-  return Object.fromEntries(
-    Object.entries(members).map(([key, value]) => [
-      key,
-      { value: value as unknown, enumerable: true, configurable: true, writable: true },
-    ]),
-  );
 }
 
 /** Returns the approval policy of the original tool, which receives the input that the original tool has parsed. */
@@ -159,7 +151,8 @@ interface Performance extends Invocation {
 async function perform(run: DurableRun, performance: Performance, options: PerformOptions): Promise<unknown> {
   const { tool, runContext, input, details, toolCallId, shown } = performance;
   const signalled = {
-    tool: withTimeoutError(tool),
+    // At the time limit, the SDK returns a text by default.
+    tool: copyWith(tool, { timeoutBehavior: "raise_exception" }),
     runContext,
     input,
     details: withSignal(details, options.abortSignal),
@@ -178,14 +171,6 @@ async function perform(run: DurableRun, performance: Performance, options: Perfo
     await showTimeout(performance, error);
     throw shownTimeout(run, performance, options.toolCallId);
   }
-}
-
-/** Makes the SDK throw at the time limit. By default, the SDK returns a text. */
-function withTimeoutError(tool: AnyFunctionTool): AnyFunctionTool {
-  return Object.create(Object.getPrototypeOf(tool) as object | null, {
-    ...Object.getOwnPropertyDescriptors(tool),
-    timeoutBehavior: { value: "raise_exception", enumerable: true },
-  }) as AnyFunctionTool;
 }
 
 async function showTimeout({ tool, runContext, details, shown }: Performance, error: ToolTimeoutError): Promise<void> {
@@ -207,9 +192,7 @@ function shownTimeout(run: DurableRun, { tool, shown }: Performance, id: string)
 
 /** Adds a signal to the details of a call. The details have more fields than the types of the SDK. */
 function withSignal(details: Details, signal: AbortSignal): Details {
-  const signals = details.signal ? [details.signal, signal] : [signal];
-  const member = { value: AbortSignal.any(signals), enumerable: true, configurable: true, writable: true };
-  return Object.create(Object.prototype, { ...Object.getOwnPropertyDescriptors(details), signal: member }) as Details;
+  return copyWith(details, { signal: AbortSignal.any(details.signal ? [details.signal, signal] : [signal]) });
 }
 
 /** The message that the SDK sends to the model for a failed tool. */
