@@ -24,6 +24,7 @@ import {
   type ThreadSummary,
   appendCopied,
   copiedRecords,
+  storeIn,
 } from "./saver/StoredThreads.ts";
 import {
   checkedOptions,
@@ -48,15 +49,9 @@ import {
   checkpointRecords,
   type WrittenRecords,
   writeRecords,
-  type StoreValue,
 } from "./write/checkpointRecords.ts";
 import { KnownItems } from "./write/KnownItems.ts";
 import { coderOf, type ValueCoder } from "./write/ValueCoder.ts";
-
-interface GraphTask {
-  readonly id: string;
-  readonly path: string;
-}
 
 /** A thread id, or a config that selects a checkpoint of a thread. */
 export type ThreadSource = string | RunnableConfig;
@@ -157,36 +152,29 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     metadata: CheckpointMetadata,
     newVersions?: ChannelVersions,
   ): Promise<RunnableConfig> {
-    return lettingThrough(() => this.#put(config, checkpoint, metadata, newVersions));
-  }
-
-  async #put(
-    config: RunnableConfig,
-    checkpoint: Checkpoint,
-    metadata: CheckpointMetadata,
-    newVersions?: ChannelVersions,
-  ): Promise<RunnableConfig> {
-    const given = threadConfig(config);
-    const threadId = requiredThread(given, "a checkpoint");
-    const place = { namespace: given.namespace ?? "", id: given.checkpointId };
-    const capture = (values: ValueCapture) => captureCheckpoint(values, checkpoint, metadata, newVersions);
-    const save = { kind: "save", agentId: threadId, checkpointId: checkpoint.id } as const;
-    const write = (): Promise<void> =>
-      this.#write(threadId, capture, (thread, captured) => {
-        const { source } = captured;
-        // The parent of a copy is possibly pruned, but a copy needs no parent.
-        if (source !== "fork" || !thread.state.namespaces.has(place.namespace))
-          this.#seen.assertThere(threadId, thread.state, place);
-        this.#refused.assertNone(threadId, place);
-        if (source === "loop" || source === "input") this.#seen.assertHead(threadId, thread.state, place);
-        const written = checkpointRecords(thread.state, storeIn(thread), place, captured);
-        return { written, stored: () => this.#seen.stored(threadId, thread.state, place.namespace, captured.id) };
-      });
-    await this.#puts.track(
-      threadId,
-      traced(this.#telemetry, () => save, write),
-    );
-    return { configurable: { thread_id: threadId, checkpoint_ns: place.namespace, checkpoint_id: checkpoint.id } };
+    return lettingThrough(async () => {
+      const given = threadConfig(config);
+      const threadId = requiredThread(given, "a checkpoint");
+      const place = { namespace: given.namespace ?? "", id: given.checkpointId };
+      const capture = (values: ValueCapture) => captureCheckpoint(values, checkpoint, metadata, newVersions);
+      const save = { kind: "save", agentId: threadId, checkpointId: checkpoint.id } as const;
+      const write = (): Promise<void> =>
+        this.#write(threadId, capture, (thread, captured) => {
+          const { source } = captured;
+          // The parent of a copy is possibly pruned, but a copy needs no parent.
+          if (source !== "fork" || !thread.state.namespaces.has(place.namespace))
+            this.#seen.assertThere(threadId, thread.state, place);
+          this.#refused.assertNone(threadId, place);
+          if (source === "loop" || source === "input") this.#seen.assertHead(threadId, thread.state, place);
+          const written = checkpointRecords(thread.state, storeIn(thread), place, captured);
+          return { written, stored: () => this.#seen.stored(threadId, thread.state, place.namespace, captured.id) };
+        });
+      await this.#puts.track(
+        threadId,
+        traced(this.#telemetry, () => save, write),
+      );
+      return { configurable: { thread_id: threadId, checkpoint_ns: place.namespace, checkpoint_id: checkpoint.id } };
+    });
   }
 
   /**
@@ -200,21 +188,20 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     taskId: string,
     taskPath: string = "",
   ): Promise<void> {
-    return lettingThrough(() => this.#putWrites(config, writes, { id: taskId, path: taskPath }));
-  }
-
-  async #putWrites(config: RunnableConfig, writes: PendingWrite[], task: GraphTask): Promise<void> {
-    const given = threadConfig(config);
-    const threadId = requiredThread(given, "writes");
-    if (given.checkpointId === undefined) throw invalid("checkpoint_id", "the checkpoint that the task follows");
-    const place = { namespace: given.namespace ?? "", id: given.checkpointId };
-    const capture = (values: ValueCapture) => captureWrites(values, writes, task.id);
-    if (writes.some(([channel]) => channel === ERROR)) this.#refused.failed(threadId, task.id);
-    await this.#write(threadId, capture, (thread, captured) => {
-      this.#seen.assertThere(threadId, thread.state, place);
-      const isOutcome = captured.some(({ index }) => index >= 0);
-      if (isOutcome) this.#refused.assertNone(threadId, place, task.id);
-      return { written: writeRecords(thread.state, storeIn(thread), place, task, captured) };
+    return lettingThrough(async () => {
+      const given = threadConfig(config);
+      const threadId = requiredThread(given, "writes");
+      if (given.checkpointId === undefined) throw invalid("checkpoint_id", "the checkpoint that the task follows");
+      const place = { namespace: given.namespace ?? "", id: given.checkpointId };
+      const task = { id: taskId, path: taskPath };
+      const capture = (values: ValueCapture) => captureWrites(values, writes, taskId);
+      if (writes.some(([channel]) => channel === ERROR)) this.#refused.failed(threadId, taskId);
+      await this.#write(threadId, capture, (thread, captured) => {
+        this.#seen.assertThere(threadId, thread.state, place);
+        const isOutcome = captured.some(({ index }) => index >= 0);
+        if (isOutcome) this.#refused.assertNone(threadId, place, taskId);
+        return { written: writeRecords(thread.state, storeIn(thread), place, task, captured) };
+      });
     });
   }
 
@@ -399,8 +386,4 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
 
 function shownIds({ namespaces }: ThreadState, namespace = ""): readonly string[] {
   return (namespaces.get(namespace)?.stored ?? []).flatMap(({ id, put }) => (put?.hidden ? [] : [id]));
-}
-
-function storeIn(thread: OwnedThread): StoreValue {
-  return (json) => thread.value(json, "a value of a graph");
 }

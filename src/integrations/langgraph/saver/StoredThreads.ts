@@ -98,6 +98,11 @@ export class StoredThreads implements AsyncDisposable {
   }
 }
 
+/** Returns a function that converts values to their stored form in a thread. */
+export function storeIn(thread: OwnedThread): (value: unknown) => StoredValue {
+  return (value) => thread.value(value, "a value of a graph");
+}
+
 interface CopiedRecord {
   readonly record: GraphRecord;
   readonly values: readonly unknown[];
@@ -138,8 +143,7 @@ function stateAt({ nextItem, puts: all, namespaces, calls }: ThreadState, last: 
 
 export function appendCopied(thread: OwnedThread, records: readonly CopiedRecord[]): void {
   for (const { record, values } of records) {
-    const stored = values.map((value): StoredValue => thread.value(value, "a value of a graph"));
-    thread.append([withRecordValues(record, stored)]);
+    thread.append([withRecordValues(record, values.map(storeIn(thread)))]);
   }
 }
 

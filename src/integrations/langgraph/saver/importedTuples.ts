@@ -6,10 +6,10 @@ import {
   type CapturedWrite,
   type ValueCapture,
 } from "../write/captureCheckpoint.ts";
-import { type CheckpointPlace, checkpointRecords, writeRecords, type StoreValue } from "../write/checkpointRecords.ts";
+import { type CheckpointPlace, checkpointRecords, writeRecords } from "../write/checkpointRecords.ts";
 import type { CheckpointEntry } from "../thread/Checkpoints.ts";
 import { threadConfig } from "./saverOptions.ts";
-import type { OwnedThread } from "./StoredThreads.ts";
+import { type OwnedThread, storeIn } from "./StoredThreads.ts";
 
 type ImportedTasks = readonly {
   readonly id: string;
@@ -35,7 +35,7 @@ export async function importedTuples(
 }
 
 export function appendImported(thread: OwnedThread, tuples: readonly ImportedTuple[]): void {
-  const store: StoreValue = (json) => thread.value(json, "a value of a graph");
+  const store = storeIn(thread);
   const appendTasks = (place: CheckpointPlace, tasks: ImportedTasks): void => {
     for (const task of tasks.filter(({ writes }) => writes.length > 0))
       thread.append(writeRecords(thread.state, store, place, task, task.writes).records);

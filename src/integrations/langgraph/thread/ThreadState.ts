@@ -181,10 +181,7 @@ export class ThreadState implements ShapeState<GraphRecord> {
 
   #parentOf({ from }: PutRecord, namespace: Namespace): StoredPut | undefined {
     if (from === null) return undefined;
-    if (from === undefined) return namespace.last;
-    const parent = this.puts.get(from);
-    if (!parent) throw new RangeError(`there is no put ${from}`);
-    return parent;
+    return from === undefined ? namespace.last : this.#known(from);
   }
 
   #valuesOf({ set = {}, unset = [] }: PutRecord, parent: StoredPut | undefined): ReadonlyMap<string, GraphValue> {
@@ -195,19 +192,12 @@ export class ThreadState implements ShapeState<GraphRecord> {
     return values;
   }
 
-  #addWrites({ of, ns, task, path = "", w }: WritesRecord): void {
+  #addWrites({ of, ns = "", task, path = "", w }: WritesRecord): void {
     const order = this.#order++;
-    const entry = this.#writtenEntry(of, ns ?? "");
+    const entry = typeof of === "string" ? entryOf(this.#namespace(ns), ns, of) : this.#known(of).entry;
     for (const [at, [channel, value, index = at]] of w.entries())
       entry.writes.push({ order, task, path, index, channel, value: changedValue(undefined, value, this.find) });
     this.calls.written(task, w);
-  }
-
-  #writtenEntry(of: number | string, ns: string): CheckpointEntry {
-    if (typeof of === "string") return entryOf(this.#namespace(ns), ns, of);
-    const put = this.puts.get(of);
-    if (!put) throw new RangeError(`there is no put ${of}`);
-    return put.entry;
   }
 
   #forget({ drop, hide }: ForgetRecord): void {
