@@ -39,7 +39,6 @@ import {
   runLoop,
   type LoopRequest,
   type SdkOptions,
-  streamLoop,
   optionsOfState,
 } from "./runner/runLoop.ts";
 import { makeDurable, withoutRecords } from "./wrapped/runnerConfig.ts";
@@ -283,7 +282,7 @@ export class DurableRunner {
       const joined = new JoinedStream(options.signal);
       const done = settled(async (run, request) => {
         joined.restart(run.loop.runId);
-        const streamed = await streamLoop(run, request, joined, onStop);
+        const streamed = await runLoop<AnyStream>(run, request, { joined, onStop });
         if (isStopped(streamed)) refusal.abort(new StreamCancelled());
         refusal.signal.throwIfAborted();
         return streamed;
@@ -294,7 +293,7 @@ export class DurableRunner {
         ),
       );
     }
-    const result = await settled((run, request) => runLoop(run, request, onStop));
+    const result = await settled((run, request) => runLoop(run, request, { onStop }));
     if (result.status === "completed") return result.value as AnyResult;
     return new RunResult(waitingState(asked, result.requests, attempt));
   }

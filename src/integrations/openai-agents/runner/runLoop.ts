@@ -30,43 +30,27 @@ export interface LoopRequest {
 // oxlint-disable-next-line typescript/unbound-method -- it is called with its runner
 export const runOfSdk: Run = Runner.prototype.run;
 
-/** Runs an agent of the SDK inside a durable run, until its end. Waits for approvals. */
-export async function runLoop(
-  run: DurableRun,
-  { runner, agent, input, options }: LoopRequest,
-  onStop?: OnStop<AnyResult>,
-): Promise<AnyResult> {
-  const given = optionsIn(run, options);
-  const durable = wrappedAgent(agent, run);
-  const begin = async (from: RunInput | AnyState) =>
-    (await runOfSdk.call(runner, durable, from, given as never)) as AnyResult;
-  return withOriginals(run, agent, () => runToEnd(run, input, begin, onStop));
+interface LoopOptions<Result> {
+  /** Receives the streams of the loop. Omitted for a loop without streams. */
+  readonly joined?: JoinedStream | undefined;
+  readonly onStop?: OnStop<Result>;
 }
 
-/** Like {@link runLoop}, but with streams, which are added to `joined`. */
-export async function streamLoop(
+/** Runs an agent of the SDK inside a durable run, until its end. Waits for approvals. */
+export async function runLoop<Result extends AnyResult | AnyStream>(
   run: DurableRun,
   { runner, agent, input, options }: LoopRequest,
-  joined: JoinedStream,
-  onStop?: OnStop<AnyStream>,
-): Promise<AnyStream> {
-  const given = { ...optionsIn(run, options), stream: true } as const;
+  { joined, onStop }: LoopOptions<Result> = {},
+): Promise<Result> {
+  const given = { ...optionsIn(run, options), stream: joined !== undefined };
   const durable = wrappedAgent(agent, run);
   const begin = async (from: RunInput | AnyState) => {
-    const round = (await runOfSdk.call(runner, durable, from, given as never)) as unknown as AnyStream;
-    await joined.add(round);
+    const round = (await runOfSdk.call(runner, durable, from, given as never)) as unknown as Result;
+    await joined?.add(round as AnyStream);
     return round;
   };
-  return withOriginals(run, agent, () => runToEnd(run, input, begin, onStop));
-}
-
-async function withOriginals<Result extends AnyResult | AnyStream>(
-  run: DurableRun,
-  agent: AnySdkAgent,
-  loop: () => Promise<Result>,
-): Promise<Result> {
   try {
-    return withOriginalAgents(await loop(), agent, run);
+    return withOriginalAgents(await runToEnd(run, input, begin, onStop), agent, run);
   } catch (error) {
     throw errorWithOriginalAgents(error, agent, run);
   }
@@ -228,11 +212,7 @@ async function nestedRun(
   makeDurable(this);
   const { stream = false, ...rest } = options ?? {};
   const request: LoopRequest = { runner: this, agent, input, options: rest };
-  return stream ? streamNested(run, call, request) : run.turns.runExclusive(call, () => runLoop(run, request));
-}
-
-function streamNested(run: DurableRun, call: string, request: LoopRequest): Promise<AnyStream> {
-  const joined = new JoinedStream();
-  const done = run.turns.runExclusive(call, () => streamLoop(run, request, joined));
-  return joined.begun(done.then(() => undefined));
+  const joined = stream ? new JoinedStream() : undefined;
+  const done = run.turns.runExclusive(call, () => runLoop(run, request, { joined }));
+  return joined ? joined.begun(done.then(() => undefined)) : done;
 }
