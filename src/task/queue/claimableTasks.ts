@@ -61,25 +61,22 @@ export async function* claimableTasks(logs: TaskLogs, scope: QueueScope = {}): A
     wokenTasks(logs, queue),
     listTasks(new QueuedTasks(logs, scope)),
   ];
-  for await (const { summary, taskName } of mergeSorted(tasks, (a, b) => b.priority - a.priority)) {
+  for await (const summary of mergeSorted(tasks, (a, b) => (b.priority ?? 0) - (a.priority ?? 0))) {
     // Another process may own the task since the listing. The next owner checks this again.
     if (!logs.log.capabilities.narrows && (await isOwned(logs.log, summary.agentId))) continue;
-    const task = await claimable(logs, summary, taskName);
+    const task = await claimable(logs, summary);
     if (task) yield task;
   }
 }
 
-interface ListedTask {
-  readonly summary: AgentSummary;
-  readonly taskName: string;
-  readonly priority: number;
-}
+type ListedTask = AgentSummary & { readonly taskName: string };
 
 async function* listTasks(summaries: AsyncIterable<AgentSummary>): AsyncGenerator<ListedTask> {
-  for await (const summary of summaries) {
-    const { taskName, priority = 0 } = summary;
-    if (taskName !== undefined) yield { summary, taskName, priority };
-  }
+  for await (const summary of summaries) if (isTask(summary)) yield summary;
+}
+
+function isTask(summary: AgentSummary): summary is ListedTask {
+  return summary.taskName !== undefined;
 }
 
 /** The sort keys of the waiting tasks that had an event at the last list, by id. */
@@ -98,7 +95,7 @@ async function* wokenTasks(logs: TaskLogs, queue: string | undefined): AsyncGene
   const due = [...news].filter(([, { order }]) => isInQueue(order, queue));
   for (const [agentId, { read }] of due.sort(([, a], [, b]) => compareText(a.order, b.order))) {
     const task = read ?? (await readWoken(logs, agentId));
-    if (task && isInQueue(task.summary.order, queue)) yield task;
+    if (task && isInQueue(task.order, queue)) yield task;
     else known.delete(agentId);
   }
 }
@@ -114,7 +111,7 @@ async function readNews(logs: TaskLogs, known: ReadonlyMap<string, string>): Pro
   const news = new Map<string, NewsOfTask>();
   for await (const agentId of logs.inbox.news()) {
     const read = known.has(agentId) ? undefined : await readWoken(logs, agentId);
-    const order = read?.summary.order ?? known.get(agentId);
+    const order = read?.order ?? known.get(agentId);
     if (order !== undefined) news.set(agentId, { order, read });
   }
   return news;
@@ -139,15 +136,14 @@ async function wokenTask(logs: TaskLogs, agentId: string): Promise<ListedTask | 
     const { log, state } = head;
     summary = agentSummary(agentId, log.index.statusState);
     // An agent without a task is continued by its caller, who needs no list.
-    const isWaiting = summary?.status === "waiting" && summary.taskName !== undefined;
+    const isWaiting = summary?.status === "waiting" && isTask(summary);
     return isWaiting && state ? openRequests(log.index, state).map(({ record }) => record) : [];
   });
-  const { taskName, priority = 0 } = summary ?? {};
-  return isDue && summary && taskName !== undefined ? { summary, taskName, priority } : undefined;
+  return isDue && summary && isTask(summary) ? summary : undefined;
 }
 
-async function claimable(logs: TaskLogs, summary: AgentSummary, taskName: string): Promise<ClaimableTask | undefined> {
-  const { agentId: taskId, updatedAt, requestIds, priority = 0, checkpoints } = summary;
+async function claimable(logs: TaskLogs, summary: ListedTask): Promise<ClaimableTask | undefined> {
+  const { agentId: taskId, taskName, updatedAt, requestIds, priority = 0, checkpoints } = summary;
   const { queue, key } = summary.controls ?? {};
   const expiresAt = await expiryOf(logs, summary);
   const status = summary.status as ClaimableTask["status"];

@@ -16,8 +16,8 @@ export interface HeldReservation {
 }
 
 /**
- * Reserves the files of tasks. A worker calls `acquire` before the worker starts a task. `Reservations` of `agent-
- * persistence/workspace` implements this interface for all processes of a machine.
+ * Reserves the files of tasks. A worker calls `acquire` before the worker starts a task. The class `Reservations` in
+ * `agent-persistence/workspace` implements this interface for all processes of a machine.
  */
 export interface FileReservations {
   /**

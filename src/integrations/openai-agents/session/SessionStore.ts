@@ -59,7 +59,7 @@ export class SessionStore {
 
   /** Returns the items in order, without owning the session. `limit` counts from the end. Defaults to all items. */
   async items(limit = Number.POSITIVE_INFINITY): Promise<AgentInputItem[]> {
-    return this.#read(({ items }) => (limit > 0 ? items.slice(Math.max(items.length - limit, 0)) : []));
+    return this.#read(({ items }) => (limit > 0 ? items.slice(-limit) : []));
   }
 
   /** Returns all items with their numbers, and the number of changes that a durable run has made. */

@@ -57,7 +57,7 @@ class StoredRunSession {
     const numbers = found ?? (await loop.step({ tool: takingBack, input: null, perform: takeBack }));
     const items = read?.items ?? (await this.#store.itemsOf(numbers as ReadItems["numbers"]));
     this.#run.ids.learn(await this.#store.callIds());
-    return limit > 0 ? items.slice(Math.max(items.length - limit, 0)) : [];
+    return limit > 0 ? items.slice(-limit) : [];
   }
 
   async addItems(items: AgentInputItem[]): Promise<void> {
@@ -156,7 +156,7 @@ class ForeignRunSession {
 
   async getItems(limit = Number.POSITIVE_INFINITY, ...context: [AnyContext?]): Promise<AgentInputItem[]> {
     const items = await this.#read(() => this.#session.getItems(undefined, ...(context as [])));
-    return limit > 0 ? items.slice(Math.max(items.length - limit, 0)) : [];
+    return limit > 0 ? items.slice(-limit) : [];
   }
 
   async getItemsWithCompactionOwnership(
