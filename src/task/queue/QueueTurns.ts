@@ -40,7 +40,6 @@ const queueFull: QueueRefusal = { kind: "queue_full" };
 export class QueueTurns {
   readonly #storage: LogStorage;
   readonly #clock: Clock;
-  readonly #slots: TaskSlots;
   /** The starts that the last turn read, so that the next turn reads only later starts. */
   readonly #rates: ShapeViews<StartRecord, RateState>;
   /** How often another worker was faster since the last granted turn. */
@@ -50,7 +49,6 @@ export class QueueTurns {
     this.#storage = storage;
     this.#clock = clock;
     this.#rates = new ShapeViews(rateShape, storage.log, mostRates);
-    this.#slots = new TaskSlots(storage.log);
   }
 
   /** Takes a turn if no limit is reached. A start counts for the rate limit even if the task fails to start. */
@@ -71,7 +69,7 @@ export class QueueTurns {
     if (waitMs) return { ...queueFull, waitMs };
     const found: string[] = [];
     for (const { name, count, full } of wanted.filter(({ count }) => count !== Infinity)) {
-      const id = await this.#slots.find(name, count);
+      const id = await freeSlot(this.#storage.log, name, count);
       if (id === undefined) return full;
       found.push(id);
     }
@@ -87,7 +85,7 @@ export class QueueTurns {
     const release = async () => void (await Promise.all(slots.map((slot) => slot.release())));
     try {
       for (const id of ids) {
-        const slot = await this.#slots.take(id);
+        const slot = await takenSlot(this.#storage.log, id);
         if (slot) slots.push(slot);
       }
       const waitMs = slots.length < ids.length ? this.#fasterMs() : rateLimit && (await this.#start(queue, rateLimit));
@@ -132,34 +130,26 @@ export class QueueTurns {
 }
 
 /**
- * Limits how many holders a name has in all processes of a storage. Each slot is an empty log, and the owner of the log
- * holds the slot. The slot of a killed process becomes free when the lease of the process ends.
+ * Returns a free slot of a name, which has `count` slots in all processes of a storage. Each slot is an empty log, and
+ * the owner of the log holds the slot. The slot of a killed process becomes free when the lease of the process ends.
+ * Does not take the slot, because a release wakes the waiting workers.
  */
-class TaskSlots {
-  readonly #log: RecordLog;
-
-  constructor(log: RecordLog) {
-    this.#log = log;
+async function freeSlot(log: RecordLog, name: string, count: number): Promise<string | undefined> {
+  const first = Math.floor(Math.random() * count);
+  for (let at = 0; at < count; at++) {
+    const id = `${name}-${(first + at) % count}`;
+    if ((await log.owner(id))?.state !== "alive") return id;
   }
+  return undefined;
+}
 
-  /** Returns a free slot without taking the slot, because a release wakes the waiting workers. */
-  async find(name: string, count: number): Promise<string | undefined> {
-    const first = Math.floor(Math.random() * count);
-    for (let at = 0; at < count; at++) {
-      const id = `${name}-${(first + at) % count}`;
-      if ((await this.#log.owner(id))?.state !== "alive") return id;
-    }
+/** Takes a slot. Returns `undefined` if another process was faster. */
+async function takenSlot(log: RecordLog, id: string): Promise<OwnedLog | undefined> {
+  try {
+    return await log.open(id, processOwner());
+  } catch (error) {
+    if (!isOvertaken(error)) throw error;
     return undefined;
-  }
-
-  /** Takes a slot. Returns `undefined` if another process was faster. */
-  async take(id: string): Promise<OwnedLog | undefined> {
-    try {
-      return await this.#log.open(id, processOwner());
-    } catch (error) {
-      if (!isOvertaken(error)) throw error;
-      return undefined;
-    }
   }
 }
 

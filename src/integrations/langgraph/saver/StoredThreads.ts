@@ -17,10 +17,10 @@ import { logIdOf, type ShapeDefinition } from "../../../journal/shape/ShapeDefin
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../../storage/PersistenceStorageProvider.ts";
 import { isAboutOneAgent } from "../../../storage/summaries.ts";
-import type { CheckpointEntry, Namespace, StoredCheckpoints, StoredPut } from "../thread/Checkpoints.ts";
+import type { StoredPut } from "../thread/Checkpoints.ts";
 import { type GraphRecord, isMadeAgain, valuesOfRecord, withRecordValues } from "../thread/GraphRecord.ts";
 import { restated } from "../thread/restated.ts";
-import { isFinished, ThreadState } from "../thread/ThreadState.ts";
+import { ThreadState } from "../thread/ThreadState.ts";
 import type { ReadableThread } from "./ThreadReader.ts";
 
 export type OwnedThread = ShapedLog<GraphRecord, ThreadState>;
@@ -111,34 +111,13 @@ interface CopiedRecord {
 /** @param last - the last checkpoint to copy. Defaults to the whole thread. */
 export async function copiedRecords(thread: ReadableThread, last?: StoredPut): Promise<readonly CopiedRecord[]> {
   // All records are listed before values are read, because the thread can grow during the reads.
-  const records = [...restated(last ? stateAt(thread.state, last) : thread.state)];
+  const records = [...restated(thread.state, last?.order)];
   const copied: CopiedRecord[] = [];
   for (const record of records) {
     const isOpen = record.kind === "call" && (!record.end || isMadeAgain(record.end));
     if (!isOpen) copied.push({ record, values: await thread.read(valuesOfRecord(record)) });
   }
   return copied;
-}
-
-/** Returns the state of the thread right after a checkpoint was stored. */
-function stateAt({ nextItem, puts: all, namespaces, calls }: ThreadState, last: StoredPut): StoredCheckpoints {
-  const isStored = ({ order }: { readonly order: number }): boolean => order <= last.order;
-  const puts = new Map([...all].filter(([, put]) => isStored(put)));
-  const entryAt = (entry: CheckpointEntry): CheckpointEntry => ({ ...entry, writes: entry.writes.filter(isStored) });
-  const namespaceAt = (namespace: Namespace): Namespace => ({
-    ...namespace,
-    entries: new Map([...namespace.entries].map(([id, entry]) => [id, entryAt(entry)])),
-  });
-  return {
-    nextItem,
-    puts,
-    namespaces: new Map([...namespaces].map(([name, namespace]) => [name, namespaceAt(namespace)])),
-    // A task that has finished since then makes new calls in the copy.
-    calls: {
-      restated: () =>
-        calls.restated((call) => call.entry.put !== undefined && isStored(call.entry.put) && !isFinished(call)),
-    },
-  };
 }
 
 export function appendCopied(thread: OwnedThread, records: readonly CopiedRecord[]): void {

@@ -56,7 +56,7 @@ export interface StoredCheckpoints {
   readonly puts: ReadonlyMap<number, StoredPut>;
   /** By name. The root graph has the name `""`. */
   readonly namespaces: ReadonlyMap<string, Namespace>;
-  readonly calls: { restated(): Iterable<CallRecord> };
+  readonly calls: { restated(until: number): Iterable<CallRecord> };
 }
 
 /**

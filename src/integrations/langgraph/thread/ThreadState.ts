@@ -80,10 +80,12 @@ class ThreadCalls {
     }
   }
 
-  *restated(isRestated: (call: StoredCall) => boolean = () => true): Generator<CallRecord> {
+  /** @param until the order of the last checkpoint. A task that has finished since then makes new calls. */
+  *restated(until: number): Generator<CallRecord> {
     for (const call of this.all()) {
       const { entry, end, ...facts } = call;
-      if (entry.put && isRestated(call)) yield { kind: "call", ...facts, of: entry.put.number, ...(end && { end }) };
+      if (!entry.put || entry.put.order > until || (until < Infinity && isFinished(call))) continue;
+      yield { kind: "call", ...facts, of: entry.put.number, ...(end && { end }) };
     }
   }
 

@@ -4,15 +4,20 @@ import type { GraphRecord, ItemsRecord, PutRecord, WritesRecord, ValueRecord } f
 import { type Item, itemsOf, type GraphValue, valueChange, fieldsChange } from "./GraphValue.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 
-/** Yields the fewest records that make the state of a thread. Items and checkpoints keep their numbers. */
-export function* restated(state: StoredCheckpoints): Generator<GraphRecord> {
-  const items = usedItems(state);
+/**
+ * Yields the fewest records that make the state of a thread. Items and checkpoints keep their numbers.
+ *
+ * @param until the order of the last checkpoint. Defaults to the whole thread.
+ */
+export function* restated(state: StoredCheckpoints, until = Infinity): Generator<GraphRecord> {
+  const isStored: IsStored = ({ order }) => order <= until;
+  const items = usedItems(state, isStored);
   yield* itemRecords(items);
   // An empty record keeps the numbers of removed items unused.
   if (state.nextItem > (items.at(-1)?.number ?? -1) + 1) yield { kind: "items", first: state.nextItem, items: [] };
   const written: (StoredPut | WriteGroup)[] = [...state.puts.values(), ...writeGroups(state)];
   const last = new Map<string, StoredPut>();
-  for (const each of written.sort((a, b) => a.order - b.order)) {
+  for (const each of written.filter(isStored).sort((a, b) => a.order - b.order)) {
     if (!("number" in each)) {
       yield writesRecord(each);
       continue;
@@ -20,8 +25,11 @@ export function* restated(state: StoredCheckpoints): Generator<GraphRecord> {
     yield restatedPut(each, state.puts, last.get(each.entry.namespace));
     last.set(each.entry.namespace, each);
   }
-  yield* state.calls.restated();
+  yield* state.calls.restated(until);
 }
+
+/** Returns whether a checkpoint or a write is one of the wanted records. */
+type IsStored = (stored: { readonly order: number }) => boolean;
 
 function* itemRecords(items: readonly Item[]): Generator<ItemsRecord> {
   let run: { first: number; items: StoredValue[] } | undefined;
@@ -78,10 +86,10 @@ function writesRecord({ order, entry, writes }: WriteGroup): WritesRecord {
 }
 
 /** Returns the items with a number that checkpoints or writes use, sorted by number. */
-export function usedItems({ puts, namespaces }: StoredCheckpoints): readonly Item[] {
-  const values = [...puts.values()].flatMap((put) => [...put.values.values()]);
+export function usedItems({ puts, namespaces }: StoredCheckpoints, isStored: IsStored = () => true): readonly Item[] {
+  const values = [...puts.values()].filter(isStored).flatMap((put) => [...put.values.values()]);
   const entries = [...namespaces.values()].flatMap((namespace) => [...namespace.entries.values()]);
-  const written = entries.flatMap(({ writes }) => writes.map(({ value }) => value));
+  const written = entries.flatMap(({ writes }) => writes.filter(isStored).map(({ value }) => value));
   const used = new Set<Item>();
   for (const value of [...values, ...written]) for (const item of itemsOf(value)) used.add(item);
   return [...used].filter(({ number }) => number !== undefined).sort((a, b) => (a.number ?? 0) - (b.number ?? 0));
