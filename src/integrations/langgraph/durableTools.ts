@@ -58,18 +58,14 @@ export function durableTools<const Tools extends readonly LangChainTool[]>(
   if (!Array.isArray(tools)) throw wrong("tools", "a list of tools", tools);
   const given = checkedSettings(tools as readonly unknown[], settings);
   redactSecrets(journal.storage, tools);
-  return tools.map((tool) => wrapped(tool, journal, given.get(tool.name))) as {
-    -readonly [At in keyof Tools]: Tools[At];
-  };
+  return tools.map((tool) => {
+    const made = durableTool(tool as GraphTool, journal, given.get(tool.name) ?? {});
+    durable.add(made);
+    return made;
+  }) as { -readonly [At in keyof Tools]: Tools[At] };
 }
 
 const durable = new WeakSet<object>();
-
-function wrapped(tool: unknown, journal: CallJournal, settings: GraphToolSettings<unknown> = {}): object {
-  const made = durableTool(tool as GraphTool, journal, settings);
-  durable.add(made);
-  return made;
-}
 
 function checkedSettings(
   tools: readonly unknown[],
@@ -115,48 +111,29 @@ type TicketConfig = ToolConfig & { readonly [ticketKey]?: Ticket };
 
 /** Returns a proxy that records the calls of the tool. All other members stay unchanged. */
 function durableTool(tool: GraphTool, journal: CallJournal, settings: GraphToolSettings<unknown>): object {
+  const { effect = "irreversible", probe } = settings;
   const members: Pick<GraphTool, "call" | "_call"> = {
     call(input, given, tags) {
       const config = configOf(given, input);
       const ticket = ticketOf(input, config, journal);
       return tool.call.call(this, input, { ...config, [ticketKey]: ticket }, tags);
     },
-    _call: (parsed, run, config = {}) => called(tool, { journal, settings, parsed, run, config }),
+    async _call(parsed, run, config: TicketConfig = {}) {
+      const { input, where } = config[ticketKey] ?? ticketOf(parsed, configOf(config, parsed), journal);
+      if (typeof where === "string") throw outside(tool.name, where);
+      const { signal, toolCall: { id: toolCallId } = {} } = config;
+      const perform: MadeCall["perform"] = async (id) =>
+        lastOf(await tool._call(parsed, run, configFor(tool, config, id, effect)), run);
+      const made = { ...where, tool: tool.name, effect, probe, input, parsed, signal, toolCallId, perform };
+      const outcome = await journal.call(made);
+      if ("thrown" in outcome) throw outcome.thrown;
+      return outcome.output;
+    },
   };
   return Object.create(tool, {
     call: { value: members.call, configurable: true, writable: true },
     _call: { value: members._call, configurable: true, writable: true },
   }) as object;
-}
-
-interface Calling {
-  readonly journal: CallJournal;
-  readonly settings: GraphToolSettings<unknown>;
-  readonly parsed: unknown;
-  readonly run: ToolRun | undefined;
-  readonly config: TicketConfig;
-}
-
-async function called(tool: GraphTool, { journal, settings, parsed, run, config }: Calling): Promise<unknown> {
-  const { input, where } = config[ticketKey] ?? ticketOf(parsed, configOf(config, parsed), journal);
-  if (typeof where === "string") throw outside(tool.name, where);
-  const { effect = "irreversible", probe } = settings;
-  const { signal, toolCall: { id: toolCallId } = {} } = config;
-  const perform: MadeCall["perform"] = async (id) =>
-    lastOf(await tool._call(parsed, run, configFor(tool, config, id, effect)), run);
-  const outcome = await journal.call({
-    ...where,
-    tool: tool.name,
-    effect,
-    probe,
-    input,
-    parsed,
-    signal,
-    toolCallId,
-    perform,
-  });
-  if ("thrown" in outcome) throw outcome.thrown;
-  return outcome.output;
 }
 
 function outside(name: string, where: ToolOutsideThreadError["where"]): ToolOutsideThreadError {
