@@ -69,7 +69,10 @@ function definitionOf(schema: Schema): Readonly<Record<string, unknown>> {
 
 function schemasIn(value: unknown): readonly Schema[] {
   if (Array.isArray(value)) return value.flatMap(schemasIn);
-  return typeof (Object(value) as { readonly _zod?: { readonly def?: unknown } })._zod?.def === "object"
-    ? [value as Schema]
-    : [];
+  return isSchema(value) ? [value] : [];
+}
+
+/** Returns whether a value is a schema of Zod 4. */
+export function isSchema(value: unknown): value is Schema {
+  return typeof (Object(value) as { readonly _zod?: { readonly def?: unknown } })._zod?.def === "object";
 }

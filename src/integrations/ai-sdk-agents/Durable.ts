@@ -12,6 +12,7 @@ import {
 } from "../hosted/HostedTool.ts";
 import { DurableModel } from "./model/DurableModel.ts";
 import type { ProviderModel } from "../ai-sdk/AiSdkLanguageModel.ts";
+import { isSchema } from "../../redaction/secret.ts";
 import type { Redactor } from "../../redaction/redaction.ts";
 import type { AnyTool, ToolCode } from "../../agent/tool/Tool.ts";
 import { ModelNotAvailableError } from "../../errors/modelErrors.ts";
@@ -152,8 +153,8 @@ export class DurableDefinition {
   }
 
   #redactInputsOf({ tool }: HostedTool, given: object | undefined): void {
-    const { inputSchema } = (given ?? {}) as { readonly inputSchema?: { readonly _zod?: { readonly def?: unknown } } };
-    if (typeof inputSchema?._zod?.def !== "object") return;
+    const { inputSchema } = Object(given) as { readonly inputSchema?: unknown };
+    if (!isSchema(inputSchema)) return;
     const declared = { ...tool, inputSchema: inputSchema as AnyTool["inputSchema"] };
     this.#redact?.apply({}, { tools: new Map([[tool.name, declared]]) });
   }
@@ -176,9 +177,9 @@ export class DurableDefinition {
   }
 }
 
-function executeOf(tool: unknown): object | undefined {
+function executeOf(tool: unknown): Execute | undefined {
   const { execute } = Object(tool) as { readonly execute?: unknown };
-  return typeof execute === "function" ? execute : undefined;
+  return typeof execute === "function" ? (execute as Execute) : undefined;
 }
 
 function codeOf(name: string): ToolCode {
@@ -217,8 +218,8 @@ type Execute = (input: unknown, options: ExecuteOptions) => unknown;
 
 /** Returns a tool whose calls are recorded. Tools without `execute` are returned unchanged. */
 function durableTool(tool: object, hosted: HostedTool, run: { readonly loop: HostedLoop }): object {
-  const { execute } = tool as { readonly execute?: Execute };
-  if (typeof execute !== "function") return tool;
+  const execute = executeOf(tool);
+  if (!execute) return tool;
   const own = execute.bind(tool);
   return withExecute(tool, isGenerator(execute) ? streaming(own, hosted, run) : settling(own, hosted, run));
 }

@@ -95,10 +95,7 @@ export interface ProviderMessage {
   readonly content: string | readonly ProviderPart[];
 }
 
-export interface ProviderModel {
-  readonly specificationVersion: AiSdkLanguageModel["specificationVersion"];
-  readonly provider: string;
-  readonly modelId: string;
+export interface ProviderModel extends Pick<AiSdkLanguageModel, "specificationVersion" | "provider" | "modelId"> {
   readonly supportedUrls?: unknown;
   doGenerate(call: ProviderCall): PromiseLike<ProviderGeneration>;
   doStream(call: ProviderCall): PromiseLike<ProviderStream>;

@@ -22,7 +22,7 @@ import { type CallPlace, idempotencyKey, TaskAttempts, type TaskPlace, taskPlace
 import { NotSupportedError } from "../../errors/storageErrors.ts";
 import { quoted } from "../../errors/AgentPersistenceError.ts";
 import type { RedactedStorage, SecretTool } from "../../redaction/log/RedactedRecordLog.ts";
-import { secretPaths } from "../../redaction/secret.ts";
+import { isSchema, secretPaths } from "../../redaction/secret.ts";
 import type { LogStorage } from "../../storage/PersistenceStorageProvider.ts";
 
 const ticketKey = Symbol("ticket");
@@ -208,6 +208,5 @@ function redactSecrets(
 }
 
 function hasSecrets(schema: unknown): schema is SecretTool["inputSchema"] {
-  const { _zod: zod } = Object(schema) as { readonly _zod?: { readonly def?: unknown } };
-  return typeof zod?.def === "object" && secretPaths(schema as SecretTool["inputSchema"]).length > 0;
+  return isSchema(schema) && secretPaths(schema).length > 0;
 }

@@ -21,15 +21,12 @@ export class KnownTools {
 
   /** Adds a tool. An agent used as a tool has the effect `none`, because its steps are recorded. */
   meet(tool: AnyFunctionTool): void {
-    if (!this.#tools.has(tool.name)) this.#add(tool.name, isAgent(tool) ? { effect: "none" } : {});
+    this.named(tool.name, isAgent(tool) ? { effect: "none" } : {});
   }
 
-  named(name: string): HostedTool {
-    return this.#tools.get(name) ?? this.#add(name, {});
-  }
-
-  #add(name: string, settings: HostedToolSettings): HostedTool {
-    const found = hostedTool(name, settings, codeOf(name));
+  /** @param settings the settings of a tool that is not known */
+  named(name: string, settings: HostedToolSettings = {}): HostedTool {
+    const found = this.#tools.get(name) ?? hostedTool(name, settings, codeOf(name));
     this.#tools.set(name, found);
     return found;
   }
