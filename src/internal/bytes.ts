@@ -37,6 +37,15 @@ export function fromUtf8(bytes: Uint8Array | ArrayBuffer): string {
   return decoder.decode(bytes);
 }
 
+/** Returns the text of UTF-8 bytes, or `undefined` for other bytes. Keeps a byte order mark as part of the text. */
+export function textOfUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
 export function concatenated(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

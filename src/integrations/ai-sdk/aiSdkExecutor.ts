@@ -15,6 +15,7 @@ import {
   generationSchema,
   type ProviderPart,
 } from "./AiSdkLanguageModel.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
 import { type AiSdkAnswer, aiSdkResponse } from "./aiSdkResponse.ts";
 import { assertResponseShape } from "../../agent/model/checkedResponse.ts";
 import { leftOut, StreamedGeneration } from "./StreamedGeneration.ts";
@@ -173,7 +174,7 @@ async function made(make: (name: string) => unknown, name: string): Promise<Part
   try {
     return (await make(name)) as Partial<AiSdkLanguageModel> | undefined;
   } catch (cause) {
-    throw new ModelNotAvailableError(name, cause instanceof Error ? cause.message : String(cause), { cause });
+    throw new ModelNotAvailableError(name, reasonOf(cause), { cause });
   }
 }
 

@@ -9,6 +9,7 @@ import {
   nonEmptyString,
   objectWithMethods,
 } from "../../internal/options/optionSchemas.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
 import type { MergeResult } from "../merge/MergeResult.ts";
 import { mergeThreeWay } from "../merge/mergeThreeWay.ts";
 import { mergedIn, resolutionPrompt, resultProblem, type ContentConflict, conflictSchema } from "./resolutionPrompt.ts";
@@ -162,7 +163,7 @@ export class ConflictResolver {
     const execute = async () => promptExecutor.execute({ messages, tools: [], model: name, abortSignal: signal });
     const answer = await execute()
       .then(({ message }) => mergedIn(textOf(message), conflict))
-      .catch((error: unknown) => ({ problem: `the model failed: ${messageOf(error)}` }));
+      .catch((error: unknown) => ({ problem: `the model failed: ${reasonOf(error)}` }));
     const problem = "problem" in answer ? answer.problem : await this.#problem(answer.text, conflict);
     if ("text" in answer && problem === undefined) return { by: "model", text: answer.text };
     refused.push({ step: "model", reason: problem ?? "it returned no file" });
@@ -182,13 +183,9 @@ export class ConflictResolver {
     try {
       return resultProblem(text, conflict) ?? (await this.#options.check?.(text, conflict));
     } catch (error) {
-      return `the check failed: ${messageOf(error)}`;
+      return `the check failed: ${reasonOf(error)}`;
     }
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 const callSchema = z.object({

@@ -1,5 +1,6 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspaceErrors.ts";
+import { textOfUtf8 } from "../../internal/bytes.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
 import {
@@ -128,10 +129,5 @@ export function fileIn(found: FoundFile, path: string): FoundFile & { readonly k
 
 /** Decodes a content with its byte-order mark. `undefined` if it is not UTF-8 or has a NUL character. */
 export function textIn(content: Uint8Array): string | undefined {
-  if (content.includes(0)) return undefined;
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
-  } catch {
-    return undefined;
-  }
+  return content.includes(0) ? undefined : textOfUtf8(content);
 }

@@ -1,6 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { UnreadableValueError } from "../../../errors/storedDataErrors.ts";
-import { fromBase64Url, toBase64Url } from "../../../internal/bytes.ts";
+import { fromBase64Url, textOfUtf8, toBase64Url } from "../../../internal/bytes.ts";
 import { GraphSerializer, decodeGraphValue, encodeGraphValue } from "../values/GraphSerializer.ts";
 import type { Json } from "../values/Json.ts";
 
@@ -22,17 +22,8 @@ export function coderOf(serde: SerializerProtocol): ValueCoder {
 type Dumped = readonly [type: string, text: string, binary?: true];
 
 function bytesOf([type, data]: readonly [string, Uint8Array]): Json {
-  const text = textOf(data);
+  const text = textOfUtf8(data);
   return text === undefined ? [type, toBase64Url(data), true] : [type, text];
-}
-
-/** Returns `undefined` for bytes that are not UTF-8. */
-function textOf(data: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data);
-  } catch {
-    return undefined;
-  }
 }
 
 function loaded(serde: SerializerProtocol, json: Json): Promise<unknown> {
