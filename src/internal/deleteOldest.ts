@@ -13,3 +13,10 @@ export function deleteOldest<Key>(keys: Map<Key, unknown> | Set<Key>, most: numb
     keys.delete(oldest);
   }
 }
+
+/** Sets a key as the newest one, and deletes the oldest keys like {@link deleteOldest}. */
+export function setNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  deleteOldest(map, most);
+}

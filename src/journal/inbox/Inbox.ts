@@ -1,4 +1,4 @@
-import { deleteOldest } from "../../internal/deleteOldest.ts";
+import { setNewest } from "../../internal/deleteOldest.ts";
 import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
 import { EventKeyUsedError } from "../../errors/requestErrors.ts";
 import { NotSupportedError } from "../../errors/storageErrors.ts";
@@ -241,8 +241,6 @@ export class Inbox {
 
   #rememberUnreceived(agentId: string, request: string, receipts: number): void {
     const id = JSON.stringify([agentId, request]);
-    this.#unreceived.delete(id);
-    this.#unreceived.set(id, receipts);
-    deleteOldest(this.#unreceived, mostUnreceived);
+    setNewest(this.#unreceived, id, receipts, mostUnreceived);
   }
 }

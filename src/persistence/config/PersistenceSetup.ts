@@ -38,7 +38,7 @@ import { type Code, codeOf } from "../versions/CodeStructure.ts";
 import { Migrations } from "../versions/Migrations.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { z } from "zod";
-import { deleteOldest } from "../../internal/deleteOldest.ts";
+import { setNewest } from "../../internal/deleteOldest.ts";
 
 const noStorage =
   "Persistence has no storage and stores nothing. Set `storage` to new " +
@@ -323,10 +323,7 @@ class RequestSchemas {
   readonly #schemas = new Map<string, z.core.$ZodType>();
 
   add(agentId: string, requestId: string, schema: z.core.$ZodType): void {
-    const key = keyOf(agentId, requestId);
-    this.#schemas.delete(key);
-    this.#schemas.set(key, schema);
-    deleteOldest(this.#schemas, kept);
+    setNewest(this.#schemas, keyOf(agentId, requestId), schema, kept);
   }
 
   of(agentId: string, requestId: string): z.core.$ZodType | undefined {

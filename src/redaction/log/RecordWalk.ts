@@ -1,4 +1,4 @@
-import { deleteOldest } from "../../internal/deleteOldest.ts";
+import { setNewest } from "../../internal/deleteOldest.ts";
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import { toolOf } from "../../internal/options/redactedPath.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
@@ -215,9 +215,7 @@ export class CallTools {
     const [id, name] = [call ?? toolCallId ?? foreignId, tool ?? toolName ?? foreignTool];
     if (typeof id !== "string" || typeof name !== "string") return;
     const isOther = this.#tools.has(id) && this.#tools.get(id) !== name;
-    this.#tools.delete(id);
-    this.#tools.set(id, isOther ? undefined : name);
-    deleteOldest(this.#tools, mostCalls);
+    setNewest(this.#tools, id, isOther ? undefined : name, mostCalls);
   }
 
   of(call: unknown): string | undefined {

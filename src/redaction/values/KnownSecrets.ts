@@ -1,5 +1,5 @@
 import { countFirst } from "../../internal/countFirst.ts";
-import { deleteOldest } from "../../internal/deleteOldest.ts";
+import { deleteOldest, setNewest } from "../../internal/deleteOldest.ts";
 import { fromUtf8 } from "../../internal/bytes.ts";
 import { parsedJson } from "../../internal/parsedJson.ts";
 
@@ -125,9 +125,7 @@ export class SecretsOfAgents {
     const open = this.#open.get(agentId);
     if (open) return open;
     const known = this.#agents.get(agentId) ?? new KnownSecrets();
-    this.#agents.delete(agentId);
-    this.#agents.set(agentId, known);
-    deleteOldest(this.#agents, mostAgents);
+    setNewest(this.#agents, agentId, known, mostAgents);
     return known;
   }
 

@@ -1,4 +1,4 @@
-import { deleteOldest } from "../../internal/deleteOldest.ts";
+import { setNewest } from "../../internal/deleteOldest.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import type { StreamPlace, StreamStore } from "../store/StreamStore.ts";
@@ -67,7 +67,7 @@ export class StreamWriters {
       return await run(writer);
     } finally {
       if (this.#writers.get(agentId) === writer) this.#writers.delete(agentId);
-      this.#remember(agentId, writer.next);
+      setNewest(this.#places, agentId, writer.next, mostPlaces);
       await writer.end();
     }
   }
@@ -82,11 +82,5 @@ export class StreamWriters {
   async #drop(agentId: string): Promise<void> {
     this.#places.delete(agentId);
     await this.#calls(agentId).remove();
-  }
-
-  #remember(agentId: string, place: StreamPlace): void {
-    this.#places.delete(agentId);
-    this.#places.set(agentId, place);
-    deleteOldest(this.#places, mostPlaces);
   }
 }

@@ -1,4 +1,4 @@
-import { deleteOldest } from "../../internal/deleteOldest.ts";
+import { setNewest } from "../../internal/deleteOldest.ts";
 import type { AgentSummary, ListOptions, RecordLog } from "../../storage/RecordLog.ts";
 import { compareText, listSummaries } from "../../storage/summaries.ts";
 import { afterTasksOf, isInQueue, parseTaskOrder, queueOrder, taskGroup, type TaskOrder } from "./taskOrder.ts";
@@ -23,9 +23,7 @@ export function noteTurn(
   { queue, key, priority }: { readonly queue: string; readonly key?: string | undefined; readonly priority: number },
 ): void {
   const { level, group } = taskGroup({ queue, key }, priority);
-  turns.delete(level);
-  turns.set(level, group);
-  deleteOldest(turns, mostTurns);
+  setNewest(turns, level, group, mostTurns);
 }
 
 /** Lists the tasks of one queue, or the tasks without a queue. */

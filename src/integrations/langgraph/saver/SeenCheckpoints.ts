@@ -1,5 +1,5 @@
 import { ThreadChangedError } from "../../../errors/integrationErrors.ts";
-import { deleteOldest } from "../../../internal/deleteOldest.ts";
+import { setNewest } from "../../../internal/deleteOldest.ts";
 import type { StoredPut } from "../thread/Checkpoints.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
 import type { CheckpointPlace } from "../write/checkpointRecords.ts";
@@ -29,13 +29,14 @@ export class SeenCheckpoints {
   read(thread: string, state: ThreadState, { entry }: StoredPut): void {
     const seen = this.#of(thread);
     const key = keyOf(entry.namespace, entry.id);
-    this.#note(seen, key, { next: state.nextPut, own: seen.checkpoints.get(key)?.own ?? false });
+    const own = seen.checkpoints.get(key)?.own ?? false;
+    setNewest(seen.checkpoints, key, { next: state.nextPut, own }, mostCheckpoints);
   }
 
   stored(thread: string, state: ThreadState, namespace: string, id: string): void {
     const seen = this.#of(thread);
     seen.deleted = false;
-    this.#note(seen, keyOf(namespace, id), { next: state.nextPut, own: true });
+    setNewest(seen.checkpoints, keyOf(namespace, id), { next: state.nextPut, own: true }, mostCheckpoints);
   }
 
   deleted(thread: string): void {
@@ -66,17 +67,9 @@ export class SeenCheckpoints {
       throw new ThreadChangedError("thread_continued", thread, id);
   }
 
-  #note({ checkpoints }: SeenThread, key: string, seen: Seen): void {
-    checkpoints.delete(key);
-    checkpoints.set(key, seen);
-    deleteOldest(checkpoints, mostCheckpoints);
-  }
-
   #of(thread: string): SeenThread {
     const seen = this.#threads.get(thread) ?? { checkpoints: new Map<string, Seen>(), deleted: false };
-    this.#threads.delete(thread);
-    this.#threads.set(thread, seen);
-    deleteOldest(this.#threads, mostThreads);
+    setNewest(this.#threads, thread, seen, mostThreads);
     return seen;
   }
 }
