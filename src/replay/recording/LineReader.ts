@@ -1,3 +1,4 @@
+import type { RunSettings } from "../../agent/state/RunState.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
 import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import { linesTo } from "../../checkpoint/lines/lineage.ts";
@@ -26,7 +27,6 @@ import {
   type RecordedCheckpoint,
   type LineRecording,
   type RecordedNested,
-  type RecordedSettings,
   type RecordedStart,
   type RecordedState,
   isForeseen,
@@ -39,7 +39,7 @@ import { HistoryFold, type StoredMessage } from "../../checkpoint/messages/Linke
 interface OpenPart {
   readonly line: RunLine;
   readonly start?: RecordedStart;
-  settings?: RecordedSettings;
+  settings?: RunSettings;
   readonly checkpoints: RecordedCheckpoint[];
   readonly nested: readonly RecordedNested[];
 }
@@ -119,7 +119,7 @@ export class LineReader {
   #changeSettings({ model, parameters, tools }: SettingsRecord, order: number, lane: OpenPart): void {
     const read =
       parameters === undefined ? {} : { parameters: this.#read(parameters, lane.line.lane, order) as object };
-    const settings = { model, tools, ...read } as RecordedSettings;
+    const settings = { model, tools, ...read } as RunSettings;
     const part = this.#parts.at(-1);
     const at = part?.checkpoints.findLastIndex(({ within }) => !within) ?? -1;
     const before = part?.checkpoints[at];
@@ -169,7 +169,7 @@ export class LineReader {
     return point && recordedStateAt(this.#log, point);
   }
 
-  #settingsAt(version: number): RecordedSettings | undefined {
+  #settingsAt(version: number): RunSettings | undefined {
     const { model, parameters, tools } = this.#stateAt(version) ?? {};
     return model === undefined ? undefined : { model, tools: tools ?? [], ...(parameters && { parameters }) };
   }
@@ -203,7 +203,7 @@ function settingsChanges(records: readonly OrderedRecord[]): ReadonlySet<Ordered
   return new Set(records.filter(({ record, position }) => record.kind === "settings" && !appends.has(position)));
 }
 
-function startedWith(line: LineRecording, settings: RecordedSettings | undefined): LineRecording {
+function startedWith(line: LineRecording, settings: RunSettings | undefined): LineRecording {
   const [first, ...rest] = line.parts;
   return first && settings ? { ...line, parts: [{ settings, ...first }, ...rest] } : line;
 }

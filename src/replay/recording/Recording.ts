@@ -1,3 +1,4 @@
+import type { RunSettings } from "../../agent/state/RunState.ts";
 import type { LinePath } from "../../checkpoint/data/linePath.ts";
 import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import type { Message, AssistantMessage } from "../../checkpoint/messages/Message.ts";
@@ -46,7 +47,7 @@ export interface RecordedPart {
   /** The checkpoint that starts the part. `undefined` for the start of a line. */
   readonly start?: RecordedStart;
   /** The model settings with which a resume continued here. `undefined` if the resume kept the settings. */
-  readonly settings?: RecordedSettings;
+  readonly settings?: RunSettings;
   /** The checkpoints after the start, oldest first. */
   readonly checkpoints: readonly RecordedCheckpoint[];
   /** The branches and sub-agents that started on the lane of this part. */
@@ -69,19 +70,10 @@ export interface RecordedStart {
   readonly state?: RecordedState;
 }
 
-export interface RecordedSettings {
-  readonly model: string;
-  readonly parameters?: Readonly<Record<string, unknown>>;
-  readonly tools: readonly string[];
-}
-
 /** The state of a line at a checkpoint. */
-export interface RecordedState {
+export interface RecordedState extends Partial<RunSettings> {
   readonly messages: readonly Message[];
   readonly storage: readonly (readonly [key: string, value: unknown])[];
-  readonly model?: string;
-  readonly parameters?: Readonly<Record<string, unknown>>;
-  readonly tools?: readonly string[];
   readonly iteration: number;
   readonly decisions: readonly { readonly decision: string; readonly reason?: string }[];
 }

@@ -1,7 +1,7 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { RunStart, BranchResult } from "../../agent/feature/RunRequest.ts";
 import { RequestDigest } from "../../agent/model/RequestDigest.ts";
-import type { RunStateSeed } from "../../agent/state/RunState.ts";
+import type { RunSettings, RunStateSeed } from "../../agent/state/RunState.ts";
 import type { NextStep } from "../../agent/strategy/StrategyGraph.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { MessageNumbers, NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
@@ -14,7 +14,6 @@ import type {
   RecordedPart,
   RecordedResponse,
   RecordedStart,
-  RecordedSettings,
   RecordedState,
 } from "../recording/Recording.ts";
 import { type FoundDifference, sameValue } from "../results/Divergence.ts";
@@ -66,12 +65,12 @@ export function* allLines(line: ReplayedLine): Generator<ReplayedLine> {
 
 /** Detects when no line of a replayed run can continue, because every line has reached the end of its recording. */
 export class LinesAtRest {
-  readonly #root: () => ReplayedLine | undefined;
+  readonly #root: ReplayedLine;
   readonly #onRest: () => void;
   #ticks = 0;
   #isWatching = false;
 
-  constructor(root: () => ReplayedLine | undefined, onRest: () => void) {
+  constructor(root: ReplayedLine, onRest: () => void) {
     this.#root = root;
     this.#onRest = onRest;
   }
@@ -84,13 +83,13 @@ export class LinesAtRest {
   async watch(): Promise<void> {
     if (this.#isWatching) return;
     this.#isWatching = true;
-    for (let seen = -1; this.#root()?.isAtRest && seen !== this.#ticks;) {
+    for (let seen = -1; this.#root.isAtRest && seen !== this.#ticks;) {
       seen = this.#ticks;
       await nextTurn();
       await nextTurn();
     }
     this.#isWatching = false;
-    if (this.#root()?.isAtRest) this.#onRest();
+    if (this.#root.isAtRest) this.#onRest();
   }
 }
 
@@ -305,10 +304,6 @@ export class LineReplay extends ReplayedLine {
   expectedAt(answer: Message | undefined): readonly Message[] {
     return this.history.expectedAt(this.part.checkpoints, this.#upcoming, answer);
   }
-
-  hasVisit(visit: Visit): boolean {
-    return this.records.hasVisit(visit);
-  }
 }
 
 /** The state at the start of a part. */
@@ -321,7 +316,7 @@ interface PartState {
 /** Returns the state of a line after the changes with which the next parts start. */
 function stateOfParts({ history, seed }: AgentRun["state"], parts: readonly RecordedPart[]): PartState {
   let recorded: RecordedState | undefined;
-  let settings: RecordedSettings | undefined;
+  let settings: RunSettings | undefined;
   for (const part of parts) {
     const { state } = part.start ?? {};
     recorded = state ?? recorded;
