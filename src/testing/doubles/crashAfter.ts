@@ -8,7 +8,7 @@ import {
   offersLog,
 } from "../../storage/PersistenceStorageProvider.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
-import type { LogAppend, LogOwner, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
+import type { OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 
 /**
  * Wraps a storage so that it stops after a number of saves, as if the process crashed. Earlier saves are kept. Every
@@ -52,59 +52,43 @@ export function crashAfter(storage: PersistenceStorageProvider, saves: number): 
 type Save = <Result>(write: () => Promise<Result>, count?: number) => Promise<Result>;
 
 function crashingLog(log: RecordLog, save: Save): RecordLog {
-  return {
-    version: log.version,
-    capabilities: log.capabilities,
+  const receive = log.receive?.bind(log);
+  return withMembers(log, {
     blobs: crashingBlobs(log.blobs, save),
-    open: async (agentId: string, owner: LogOwner) => crashingOwner(await log.open(agentId, owner), save),
-    read: (agentId, options) => log.read(agentId, options),
-    list: (options) => log.list(options),
-    owner: (agentId) => log.owner(agentId),
-    ...(log.unremovedBytes && { unremovedBytes: log.unremovedBytes.bind(log) }),
-    ...(log.watch && { watch: log.watch.bind(log) }),
-    ...(log.end && { end: log.end.bind(log) }),
-    ...(log.makeRoom && { makeRoom: log.makeRoom.bind(log) }),
-    ...(log.encodedAppends && { encodedAppends: log.encodedAppends.bind(log) }),
-    ...(log.receive && { receive: receiving(log.receive.bind(log), save) }),
-    requestStop: (agentId, reason) => log.requestStop(agentId, reason),
-    close: () => log.close(),
-  };
+    open: async (...given) => crashingOwner(await log.open(...given), save),
+    // A received log counts as one save.
+    receive: receive && (async (...given) => crashingOwner(await save(() => receive(...given)), save)),
+    // Without this method, the library saves each agent separately.
+    createMany: undefined,
+  });
 }
 
 /** A blob does not count as a save, because the append that refers to it does. */
 function crashingBlobs(blobs: BlobStore, save: Save): BlobStore {
   const [copy, putNamed] = [blobs.copy?.bind(blobs), blobs.putNamed?.bind(blobs)];
-  return {
+  return withMembers(blobs, {
     put: (...given) => save(() => blobs.put(...given), 0),
-    get: (...given) => blobs.get(...given),
     delete: (...given) => save(() => blobs.delete(...given), 0),
-    ...(copy && { copy: (...given) => save(() => copy(...given), 0) }),
-    ...(putNamed && { putNamed: (...given) => save(() => putNamed(...given), 0) }),
-    ...(blobs.getNamed && { getNamed: blobs.getNamed.bind(blobs) }),
-  };
-}
-
-/** Counts a received log as one save. */
-function receiving(receive: NonNullable<RecordLog["receive"]>, save: Save): NonNullable<RecordLog["receive"]> {
-  return async (...received) => crashingOwner(await save(() => receive(...received)), save);
+    copy: copy && ((...given) => save(() => copy(...given), 0)),
+    putNamed: putNamed && ((...given) => save(() => putNamed(...given), 0)),
+  });
 }
 
 function crashingOwner(owned: OwnedLog, save: Save): OwnedLog {
-  return {
-    get position() {
-      return owned.position;
-    },
-    get generation() {
-      return owned.generation;
-    },
-    tornTail: owned.tornTail,
-    damage: owned.damage,
-    rebuilt: owned.rebuilt,
-    lost: owned.lost,
-    append: (entry: LogAppend, expectedPosition: number) => save(() => owned.append(entry, expectedPosition)),
-    ...(owned.checkStop && { checkStop: owned.checkStop.bind(owned) }),
+  return withMembers(owned, {
+    append: (...given) => save(() => owned.append(...given)),
     prune: () => save(() => owned.prune()),
     drop: () => save(() => owned.drop(), 0),
-    release: () => owned.release(),
+  });
+}
+
+type Members<Target> = { readonly [Name in keyof Target]?: Target[Name] | undefined };
+
+/** Returns an object with other members in place of some members of `target`. */
+function withMembers<Target extends object>(target: Target, members: Members<Target>): Target {
+  const get = (_proxied: object, name: string | symbol): unknown => {
+    const member: unknown = Reflect.get(Object.hasOwn(members, name) ? members : target, name);
+    return typeof member === "function" ? (member.bind(target) as unknown) : member;
   };
+  return new Proxy<Target>(Object.create(target) as Target, { get });
 }

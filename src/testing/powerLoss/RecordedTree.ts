@@ -4,12 +4,6 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type FileTree, type Fill, sectorsOf, type WriteOutcome, type Mutation, MutationTrace } from "./FileTree.ts";
 import { z } from "zod";
 
-export interface CrashedTree {
-  readonly model: CrashModel;
-  readonly description: string;
-  restart(): RecordedTree;
-}
-
 /** Files and directories, with all mutations since the device was last at rest. */
 export class RecordedTree {
   readonly tree: FileTree;
@@ -30,16 +24,20 @@ export class RecordedTree {
     this.tree.apply(mutation, "kept");
   }
 
-  *crashes(after: number, options: CrashOptions): Generator<CrashedTree> {
+  /** Yields the possible states after a crash. @param started - returns the restarted form of a state. */
+  *crashes<Started>(after: number, options: CrashOptions, started: (tree: RecordedTree) => Started) {
     const mutations = this.#trace.first(after);
-    if (options.models?.includes("kill") ?? true)
-      yield { model: "kill", description: `kill after ${after} changes`, restart: () => this.#upTo(mutations) };
+    if (options.models?.includes("kill") ?? true) {
+      const description = `kill after ${after} changes`;
+      yield { model: "kill" as const, after, description, restart: () => started(this.#upTo(mutations)) };
+    }
     const undurable = this.#trace.undurable(after);
     const open = undurable.map((at) => mutations[at] as Mutation);
     const seed = (options.seed ?? 1) * 1_000_003 + after;
     for (const { model, fates } of powerLossOutcomes(open, { ...options, seed })) {
       yield {
         model,
+        after,
         get description() {
           return `${model} after ${after} changes, without ${describeLoss(open, fates)}`;
         },
@@ -47,7 +45,7 @@ export class RecordedTree {
           const tree = this.#atRest.copy();
           const fateOf = new Map(undurable.map((at, index) => [at, fates[index] ?? "kept"]));
           for (const [at, mutation] of mutations.entries()) tree.apply(mutation, fateOf.get(at) ?? "kept");
-          return new RecordedTree(tree);
+          return started(new RecordedTree(tree));
         },
       };
     }

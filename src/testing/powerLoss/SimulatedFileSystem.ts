@@ -51,24 +51,11 @@ export class SimulatedFileSystem implements FileSystem {
   crashStates(after: number, options: CrashOptions = {}): Generator<CrashState> {
     checkSchema(integerFrom(0), after, "position of a crash");
     checkSchema(crashOptionsSchema, options, "options of crashStates");
-    return this.#crashStates(after, options);
-  }
-
-  *#crashStates(after: number, options: CrashOptions): Generator<CrashState> {
-    for (const crashed of this.#traced.crashes(after, options)) {
-      yield {
-        model: crashed.model,
-        after,
-        get description() {
-          return crashed.description;
-        },
-        restart: () => {
-          const next = new SimulatedFileSystem();
-          next.#traced = crashed.restart();
-          return next;
-        },
-      };
-    }
+    return this.#traced.crashes(after, options, (tree) => {
+      const next = new SimulatedFileSystem();
+      next.#traced = tree;
+      return next;
+    });
   }
 
   async create(path: string): Promise<OpenFile> {

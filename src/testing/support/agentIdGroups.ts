@@ -1,17 +1,6 @@
 /** Valid agent ids that a storage may confuse or misinterpret. */
 export const agentIdGroups: Readonly<Record<string, readonly string[]>> = {
-  "that are prefixes of each other": [
-    "a",
-    "aa",
-    "a1",
-    "a-1",
-    "a-1-1",
-    "a-10",
-    "agent",
-    "agent-1",
-    "agent-10",
-    "agent-1x",
-  ],
+  "that are prefixes of each other": words("a aa a1 a-1 a-1-1 a-10 agent agent-1 agent-10 agent-1x"),
   "with delimiters": ["a b", ...words("a/b a/b/c a b a:b a:b:c a|b a#b a.b a,b a_b a%b a* a?b")],
   "that differ in case only": ["Run-1", "run-1", "RUN-1", "rUN-1"],
   "in Unicode": words("é e\u0301 ﬁ fi ß ss İ i\u0307 😀 \ufeffx x \u202ex x\u200b Ａ A \uffff"),
