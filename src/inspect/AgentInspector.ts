@@ -31,11 +31,11 @@ import type { RecordLog } from "../storage/RecordLog.ts";
 import { openedLogs } from "./log/readIndex.ts";
 import { agentView, ownerView } from "./show/agentView.ts";
 import { checkpoints } from "./show/checkpointView.ts";
-import { agentStatuses, listedAgent, withStuck, readProgress } from "./show/listedAgent.ts";
+import { listedAgent, withStuck, readProgress } from "./show/listedAgent.ts";
 import type { PageOptions } from "./log/pageOf.ts";
 import { type Source, withValues } from "./show/Source.ts";
 import { steps } from "./show/stepView.ts";
-import type { AgentStatus, AgentView, ListedAgent } from "./view/AgentView.ts";
+import { type AgentStatus, agentStatuses, type AgentView, type ListedAgent } from "./view/AgentView.ts";
 import type { StepsPage } from "./view/StepView.ts";
 import type { Entry } from "../checkpoint/records/Entry.ts";
 
@@ -312,9 +312,16 @@ export class AgentInspector {
   async *follow(agentId: string, options: FollowOptions = {}): AsyncGenerator<EntryView> {
     assertAgentId(agentId);
     checkSchema(followSchema, options, "options of follow()");
-    const { after = 0, everyMs = defaultPollMs, signal } = options;
-    const following = { clock: this.#clock, after, everyMs, signal };
-    for await (const entry of followRecords(this.#log, agentId, following)) yield entryView(entry);
+    const { everyMs = defaultPollMs, signal } = options;
+    let { after = 0 } = options;
+    while (!signal?.aborted) {
+      for await (const entry of this.#log.read(agentId, { after })) {
+        if (signal?.aborted) return;
+        after = entry.position;
+        yield entryView(entry);
+      }
+      await pause(this.#clock, everyMs, signal);
+    }
   }
 
   async #open(agentId: string): Promise<Source> {
@@ -356,29 +363,6 @@ function foundIn<Found>({ index }: Source, find: (log: Parameters<typeof findChe
  */
 export function inspect(storage: PersistenceStorageProvider, options: InspectOptions = {}): AgentInspector {
   return new AgentInspector(storage, options);
-}
-
-interface Following {
-  readonly clock: Clock;
-  readonly after: number;
-  readonly everyMs: number;
-  readonly signal: AbortSignal | undefined;
-}
-
-async function* followRecords(
-  log: RecordLog,
-  agentId: string,
-  { clock, after, everyMs, signal }: Following,
-): AsyncGenerator<Entry> {
-  let position = after;
-  while (!signal?.aborted) {
-    for await (const entry of log.read(agentId, { after: position })) {
-      if (signal?.aborted) return;
-      position = entry.position;
-      yield entry;
-    }
-    await pause(clock, everyMs, signal);
-  }
 }
 
 function entryView({ position, generation, id, checksum, prev, records }: Entry): EntryView {

@@ -3,34 +3,30 @@ import type { Entry } from "../../checkpoint/records/Entry.ts";
 import type { IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { ReplyRecord, RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
+import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
+import { withRecord } from "../../checkpoint/state/StateFold.ts";
 import type { RollbackStepRecord } from "../../checkpoint/records/rollbackRecords.ts";
-import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { LogProjection, type OrderedRecord } from "../../checkpoint/state/LogProjection.ts";
 import type { LogShape } from "../view/AgentView.ts";
 import type { Damage } from "../view/viewParts.ts";
 import { StoredAt } from "./leanRecord.ts";
 
-export interface Placed<Content extends AgentRecord = AgentRecord> {
-  readonly record: Content;
-  readonly position: number;
+interface Placed<Content> extends OrderedRecord {
+  readonly record: Content & AgentRecord;
   readonly generation: number;
-  readonly order: number;
 }
 
 export type PlacedRecord<Kind extends AgentRecord["kind"] = AgentRecord["kind"]> = Placed<
   Extract<AgentRecord, { kind: Kind }>
 >;
 
-export interface IndexedCall {
-  readonly call: string;
+/** A call with the place of its first record. */
+export interface IndexedCall extends RecordedCall {
   readonly lane: number;
-  /** The position in the log of the first record of the call. */
   readonly position: number;
   readonly generation: number;
-  readonly order: number;
-  intent?: IntentRecord;
-  outcome?: OutcomeRecord;
   /** The place of the newest outcome in the log. */
-  end?: { readonly position: number; readonly order: number };
+  readonly end: { readonly position: number; readonly order: number } | undefined;
 }
 
 export interface IndexedRequest {
@@ -55,19 +51,11 @@ export interface Ownership {
   worked: boolean;
 }
 
-export type EventRecord = PlacedRecord<"checkpoint" | "rollback" | "run" | "status" | "origin" | "custody" | "pruned">;
+const eventKinds = ["checkpoint", "rollback", "run", "status", "origin", "custody", "pruned"] as const;
+
+export type EventRecord = PlacedRecord<(typeof eventKinds)[number]>;
 
 export type LogEvent = EventRecord | { readonly owner: Ownership; readonly before: number; readonly order: number };
-
-const eventKinds: ReadonlySet<string> = new Set([
-  "checkpoint",
-  "rollback",
-  "run",
-  "status",
-  "origin",
-  "custody",
-  "pruned",
-]);
 
 /** Indexes a log for views, without its values. Expects all entries from `leanEntry`, oldest first. */
 export class AgentIndex {
@@ -91,7 +79,8 @@ export class AgentIndex {
   end: { readonly position: number; readonly checksum: string } = { position: 0, checksum: "" };
   /** The position of the last pruning, and the last position of the pruned part. */
   pruning: { readonly position: number; readonly upTo: number } | undefined;
-  #order = 0;
+  /** The order number of the next record, as in `LogProjection`. */
+  nextOrder = 0;
   #openRollback: PlacedRecord<"rollback"> | undefined;
 
   constructor(
@@ -102,20 +91,13 @@ export class AgentIndex {
   add(entry: Entry): void {
     this.#addOwner(entry);
     const { position, generation } = entry;
-    // The order numbers must be those of `LogProjection`.
-    let order = this.#order;
     for (const record of entry.records as readonly AgentRecord[]) {
+      const order = this.nextOrder++;
       for (const value of valuesIn(record)) Object.assign(value, { order, lane: "lane" in record ? record.lane : -1 });
       this.#addRecord({ record, position, generation, order });
-      order++;
     }
-    this.#order = order;
     this.log.add(entry);
     this.end = { position, checksum: entry.checksum };
-  }
-
-  get nextOrder(): number {
-    return this.#order;
   }
 
   #addOwner({ generation, position, records }: Entry): void {
@@ -135,7 +117,7 @@ export class AgentIndex {
       generation,
       position,
       lastPosition: position,
-      order: this.#order - 0.5,
+      order: this.nextOrder - 0.5,
       tookOver: rollback !== undefined || isRunning,
       worked: false,
     };
@@ -154,14 +136,16 @@ export class AgentIndex {
       case "reply":
         return this.#addRequest(record, placed);
       case "reverted":
-        return this.#addReverted(record.call, record.error?.message);
+        if (record.error) this.undoErrors.set(record.call, record.error.message);
+        else this.undoErrors.delete(record.call);
+        return;
       case "rollback_step":
         return this.#addStep(record);
       case "note":
         if (record.key === fileNoteKey && record.call !== undefined) this.fileCalls.add(record.call);
         return;
       default:
-        if (eventKinds.has(record.kind)) this.#addEvent(placed as EventRecord);
+        if (eventKinds.some((kind) => kind === record.kind)) this.#addEvent(placed as EventRecord);
     }
   }
 
@@ -191,27 +175,12 @@ export class AgentIndex {
     this.events.push(placed);
   }
 
-  #addReverted(call: string, error: string | undefined): void {
-    if (error === undefined) this.undoErrors.delete(call);
-    else this.undoErrors.set(call, error);
-  }
-
   #addCall(record: IntentRecord | OutcomeRecord, { position, generation, order }: PlacedRecord): void {
-    const { call, lane } = record;
-    const known = this.calls.get(call) ?? { call, lane, position, generation, order };
-    this.calls.set(call, { ...known, generation });
-    this.#addToCall(this.calls.get(call) ?? known, record, position, order);
-  }
-
-  #addToCall(known: IndexedCall, record: IntentRecord | OutcomeRecord, position: number, order: number): void {
-    if (record.kind === "intent") {
-      known.intent = record;
-      delete known.outcome;
-      delete known.end;
-    } else {
-      known.outcome = record;
-      known.end = { position, order };
-    }
+    const known = this.calls.get(record.call);
+    const first = known ?? { lane: record.lane, position, order };
+    const call = withRecord(known, record, first.order);
+    const end = record.kind === "outcome" ? { position, order } : undefined;
+    this.calls.set(record.call, { ...call, lane: first.lane, position: first.position, generation, end });
   }
 
   #addRequest(record: RequestRecord | ReplyRecord, { position, order }: PlacedRecord): void {

@@ -105,7 +105,7 @@ function callsInDoubt(shown: Shown): readonly CallView[] {
 function mayBeInDoubt({ log }: AgentIndex, call: IndexedCall): boolean {
   const { outcome } = call;
   if (log.owners.has(call.call) || log.reverted.has(call.call)) return false;
-  return isUnsettled(outcome) && callFacts({ ...call, visit: [0, 0] }).effect !== "none";
+  return isUnsettled(outcome) && callFacts(call).effect !== "none";
 }
 
 function openRollback({ log, rollbacks }: AgentIndex) {

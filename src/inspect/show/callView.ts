@@ -1,6 +1,5 @@
 import { RequestedCalls, callFacts } from "../../checkpoint/data/RequestedCalls.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
-import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import type { LogProjection, OrderedRecord } from "../../checkpoint/state/LogProjection.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentIndex, IndexedCall } from "../log/AgentIndex.ts";
@@ -32,7 +31,7 @@ type CallPlace = Pick<CallView, "group" | "line" | "input">;
 
 function callView(shown: Shown, call: IndexedCall, { group, line, input }: CallPlace): CallView {
   const { outcome, intent } = call;
-  const { tool, effect, node } = callFacts({ ...call, visit: [0, 0] });
+  const { tool, effect, node } = callFacts(call);
   const state = callState(shown, call, effect);
   const { within } = intent ?? outcome ?? {};
   const undo = callUndo(shown, call, state);
@@ -62,7 +61,7 @@ function callView(shown: Shown, call: IndexedCall, { group, line, input }: CallP
 export const standingUndo: ReadonlySet<CallUndo> = new Set(["possible", "irreversible", "reverting", "failed", "left"]);
 
 export function undoOf(source: Source, call: IndexedCall): CallUndo {
-  return callUndo(source, call, callState(source, call, callFacts({ ...call, visit: [0, 0] }).effect));
+  return callUndo(source, call, callState(source, call, callFacts(call).effect));
 }
 
 function callState({ index, owner }: Source, { outcome, generation }: IndexedCall, effect: string): CallState {
@@ -90,7 +89,7 @@ function callUndo({ index }: Source, call: IndexedCall, state: CallState): CallU
   if (log.inverting.has(call.call)) return "reverting";
   if (log.left.has(call.call)) return "left";
   if (index.undoErrors.has(call.call)) return "failed";
-  const { effect, inverse } = callFacts({ ...call, visit: [0, 0] });
+  const { effect, inverse } = callFacts(call);
   if (withoutEffect.has(state) || (effect === "none" && !inverse)) return "no_effect";
   if (inverse) return "possible";
   return isRevertedWithFiles(index, call.call) ? "with_files" : "irreversible";
@@ -100,7 +99,7 @@ function callUndo({ index }: Source, call: IndexedCall, state: CallState): CallU
 export function isRevertedWithFiles({ calls, fileCalls }: AgentIndex, call: string): boolean {
   const known = fileCalls.has(call) ? calls.get(call) : undefined;
   if (!known) return false;
-  const { effect, inverse } = callFacts({ ...known, visit: [0, 0] });
+  const { effect, inverse } = callFacts(known);
   return effect === "idempotent" && !inverse;
 }
 
@@ -120,7 +119,7 @@ function groupsOf(index: AgentIndex, calls: readonly IndexedCall[]): readonly nu
   let before = "";
   for (const call of calls) {
     const facts = call.intent ?? call.outcome;
-    const asked = facts && facts.ordinal === undefined ? `${facts.visit.join(".")} ${responseOf(call, facts)}` : "";
+    const asked = facts && facts.ordinal === undefined ? `${call.visit.join(".")} ${responseOf(call, facts)}` : "";
     if (call.order > until && (asked === "" || asked !== before)) group++;
     until = Math.max(until, call.end?.order ?? Infinity);
     before = asked;
@@ -143,19 +142,17 @@ function responseFinder({ log }: AgentIndex): (call: IndexedCall, facts: IntentR
 
 /** Returns a function that finds the input of a call in the responses of its node. @param calls - in start order. */
 function inputFinder(shown: Shown, calls: readonly IndexedCall[]): (call: IndexedCall) => ShownValue {
-  const placeOf = ({ lane, intent, outcome }: IndexedCall) => [lane, ...((intent ?? outcome)?.visit ?? [])].join();
+  const placeOf = ({ lane, visit }: IndexedCall) => [lane, ...visit].join();
   const last = new Map(calls.map((call) => [placeOf(call), call]));
   const found = new Map<string, RequestedCalls>();
   return (call) => {
-    const { order, intent, outcome } = call;
-    const own = intent ?? outcome;
+    const own = call.intent ?? call.outcome;
     if (own && "input" in own) return shown.show(own.input);
     const place = placeOf(call);
     const requested = found.get(place) ?? requestedBefore(shown, last.get(place) ?? call);
     found.set(place, requested);
     try {
-      const recorded = withoutUndefined({ call: call.call, visit: [0, 0] as const, order, intent, outcome });
-      return shownValue(requested.inputOf(recorded as RecordedCall), shown.maxValueLength);
+      return shownValue(requested.inputOf(call), shown.maxValueLength);
     } catch (error) {
       return { unreadable: problemOf(error) };
     }

@@ -1,27 +1,13 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentSummary, RecordLog } from "../../storage/RecordLog.ts";
 import { shapeOfStatus, unreadable } from "../../storage/summaries.ts";
-import type { AgentStatus, AgentView, ListedAgent } from "../view/AgentView.ts";
+import { agentStatuses, type AgentView, type ListedAgent } from "../view/AgentView.ts";
 import type { CallView } from "../view/CallView.ts";
 import type { Problem } from "../view/viewParts.ts";
 import { mostCheckpoints } from "../../journal/agentSummary.ts";
 import { readEntries } from "../../storage/readEntries.ts";
 import { isDamage } from "../log/readIndex.ts";
 import { isoTime } from "./checkpointView.ts";
-
-export const agentStatuses = [
-  "queued",
-  "in_progress",
-  "paused",
-  "waiting",
-  "completed",
-  "failed",
-  "cancelled",
-  "moving",
-  "moved",
-  "copied",
-  "unreadable",
-] as const satisfies readonly AgentStatus[];
 
 export function listedAgent(summary: AgentSummary): ListedAgent {
   const { agentId, order, requestIds, runId, taskName, priority, dueAt, checkpoints, data } = summary;

@@ -43,7 +43,7 @@ function staying(source: Source, planned: readonly string[], closed: readonly st
 
 function toolOf({ calls }: AgentIndex, call: string): string {
   const known = calls.get(call);
-  return known ? callFacts({ ...known, visit: [0, 0] }).tool : "";
+  return known ? callFacts(known).tool : "";
 }
 
 type Undone = Pick<RollbackView["calls"][number], "state" | "error">;

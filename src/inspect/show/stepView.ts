@@ -114,7 +114,6 @@ function checkpointStep(context: StepContext, placed: PlacedRecord<"checkpoint">
 
 function visitOf(context: StepContext, records: readonly OrderedRecord[], from: CheckpointPoint | undefined) {
   const { index, lineOf } = context;
-  const first = new Set(records.map(({ order }) => order));
   const nodes = records.flatMap(({ record }) =>
     "node" in record && record.kind !== "checkpoint" ? [record.node] : [],
   );
@@ -125,23 +124,19 @@ function visitOf(context: StepContext, records: readonly OrderedRecord[], from: 
     fromId: from?.id,
     answers: records.flatMap((placed) => answerView(context, placed)),
     calls: callViews(context, callsBegunIn(index, records), lineOf),
-    requests: requestsOf(context, first, records),
+    requests: requestsOf(context, records),
     files: fileChangeViews(context, fileNotesIn(records)),
     changes: changesView(context, records),
   });
 }
 
-function requestsOf(
-  context: StepContext,
-  orders: ReadonlySet<number>,
-  records: readonly OrderedRecord[],
-): readonly RequestView[] {
-  const ids = new Set(records.flatMap(({ record }) => (record.kind === "request" ? [record.request] : [])));
-  return [...ids].flatMap((id) => {
-    const request = context.index.requests.get(id);
-    if (!request || !orders.has(request.order)) return [];
-    const { lane } = request.record;
-    return [requestView(context, request, { line: context.lineOf(lane), isOpen: context.openRequests.has(id) })];
+/** Returns the requests whose first record is one of the records. */
+function requestsOf(context: StepContext, records: readonly OrderedRecord[]): readonly RequestView[] {
+  return records.flatMap(({ record, order }) => {
+    const request = record.kind === "request" ? context.index.requests.get(record.request) : undefined;
+    if (!request || request.order !== order) return [];
+    const isOpen = context.openRequests.has(request.record.request);
+    return [requestView(context, request, { line: context.lineOf(request.record.lane), isOpen })];
   });
 }
 
@@ -190,20 +185,11 @@ function unendedState(
 }
 
 export async function steps(source: Source, options: PageOptions): Promise<StepsPage> {
+  const { log, end, damage } = source.index;
   const { items, ...cursors } = pageOf(stepEvents(source.index, source.owner), ({ order }) => order, options);
   const shown = await withValues(source, (from) => stepViews(from, items));
-  return { steps: shown, lanes: lanesOf(source.index, shown), ...cursors, ...endOf(source.index) };
-}
-
-function lanesOf({ log }: AgentIndex, shown: readonly StepView[]) {
-  return laneViews(
-    log,
-    shown.flatMap((step) => ("lane" in step ? [step.lane] : [])),
-  );
-}
-
-function endOf({ end, damage }: AgentIndex): Pick<StepsPage, "position" | "damage"> {
-  return { position: end.position, damage };
+  const lanes = shown.flatMap((step) => ("lane" in step ? [step.lane] : []));
+  return { steps: shown, lanes: laneViews(log, lanes), ...cursors, position: end.position, damage };
 }
 
 /** Returns the given lanes, the lanes from which they start, and the lanes that contain them. */

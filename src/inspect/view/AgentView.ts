@@ -4,23 +4,26 @@ import type { RequestView } from "./RequestView.ts";
 import type { RollbackView } from "./RollbackView.ts";
 import type { Damage, Problem, ShownValue, UsageView } from "./viewParts.ts";
 
+/** All statuses of agents except `unknown`. */
+export const agentStatuses = [
+  "queued",
+  "in_progress",
+  "paused",
+  "waiting",
+  "completed",
+  "failed",
+  "cancelled",
+  "moving",
+  "moved",
+  "copied",
+  "unreadable",
+] as const;
+
 /**
  * The status of an agent. An agent that is `moving`, `moved` or `copied` must not run in this storage. `unreadable`
  * means a damaged log, and `unknown` a log without a status.
  */
-export type AgentStatus =
-  | "queued"
-  | "in_progress"
-  | "paused"
-  | "waiting"
-  | "completed"
-  | "failed"
-  | "cancelled"
-  | "moving"
-  | "moved"
-  | "copied"
-  | "unreadable"
-  | "unknown";
+export type AgentStatus = (typeof agentStatuses)[number] | "unknown";
 
 /** The kind of a log. For kinds other than `agent`, such as `thread` or `session`, only the records are shown. */
 export type LogShape = "agent" | (string & {});
