@@ -1,4 +1,6 @@
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
+import { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
+import { agentStatuses } from "../inspect/view/AgentView.ts";
 import { CommandFailure, type ExitReason } from "./terminal/CommandFailure.ts";
 import { Session, type WritingOptions } from "./session/Session.ts";
 import type { CommandIo } from "./terminal/CommandIo.ts";
@@ -48,20 +50,9 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
   agentCommands(program, lazily);
   dataCommands(program, lazily);
   taskCommands(program, lazily);
-  absentCommands(program);
   completionCommands(program, lazily);
   projectCommands(program, lazily);
   return program;
-}
-
-/** Commands that users expect but that do not exist, each with the command to use. */
-function absentCommands(program: Command): void {
-  common(program.command("explain", { hidden: true }))
-    .argument("[agent...]")
-    .action(() => {
-      const does = "show <agent> and list say why an agent makes no progress.";
-      throw new CommandFailure("usage", `There is no command explain: ${does}`);
-    });
 }
 
 function completionCommands(program: Command, lazily: Lazily): void {
@@ -94,7 +85,7 @@ function projectCommands(program: Command, lazily: Lazily): void {
 function readingCommands(program: Command, lazily: Lazily): void {
   common(program.command("list"))
     .description("list the agents, with their statuses")
-    .option("--status <status...>", "only agents in these statuses")
+    .addOption(new Option("--status <status...>", "only agents in these statuses").choices(agentStatuses))
     .option("--limit <number>", "the maximum number of agents to list; 0: all", count, 100)
     .option("--after <cursor>", "only agents after this cursor, which --json shows")
     .action(lazily(async () => (await import("./reading/list.ts")).list));
@@ -139,6 +130,13 @@ function readingCommands(program: Command, lazily: Lazily): void {
     .description("serve the agents to an assistant, as an MCP server on standard input and output")
     .option("--allow-changes", "let the assistant answer requests and fork agents")
     .action(lazily(async () => (await import("./mcpCommand.ts")).mcp));
+  // Users expect this command, but it does not exist.
+  common(program.command("explain", { hidden: true }))
+    .argument("[agent...]")
+    .action(() => {
+      const does = "show <agent> and list say why an agent makes no progress.";
+      throw new CommandFailure("usage", `There is no command explain: ${does}`);
+    });
 }
 
 function runCommands(program: Command, lazily: Lazily): void {
@@ -265,7 +263,7 @@ function taskCommands(program: Command, lazily: Lazily): void {
   const tasks = program.command("tasks").description("list tasks, and pause, resume, cancel or retry them");
   withAgent(common(tasks.command("list")), optional)
     .description("list the tasks by priority")
-    .option("--status <status>", "only tasks in this status")
+    .addOption(new Option("--status <status>", "only tasks in this status").choices(Object.values(TaskStatus)))
     .option("--limit <number>", "the maximum number of tasks to list; 0: all", count, 100)
     .action(lazily(async () => (await load()).listTasks));
   const change = (name: "pause" | "resume" | "cancel" | "retry", description: string): Command =>

@@ -1,10 +1,8 @@
 import type { Command, Argument, Option } from "commander";
-import { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
 import { inspect } from "../inspect.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { findAgent } from "./ids/findLog.ts";
 import { newestCheckpoints } from "./ids/findCheckpointId.ts";
-import { agentStatuses } from "../inspect/show/listedAgent.ts";
 import { type CommonOptions, Session } from "./session/Session.ts";
 import { visibleText } from "./terminal/visibleText.ts";
 
@@ -65,8 +63,6 @@ async function completionsFor(program: Command, words: readonly string[], ids: F
 
 async function candidates(before: Before, last: string, ids: FindIds): Promise<readonly string[]> {
   const { command, given, option, storage } = before;
-  if (option?.long === "--status")
-    return command.parent?.name() === "tasks" ? Object.values(TaskStatus) : agentStatuses;
   if (option !== undefined) return option.argChoices ?? [];
   if (last.startsWith("-")) return [...command.options.flatMap(({ long }) => long ?? []), "--help"];
   if (command.commands.length > 0)

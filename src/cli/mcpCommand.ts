@@ -5,7 +5,7 @@ import { z } from "zod";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import type { AgentRequest } from "../index.ts";
 import { type AgentInspector, inspect, type ListedAgent } from "../inspect.ts";
-import { agentStatuses } from "../inspect/show/listedAgent.ts";
+import { agentStatuses } from "../inspect/view/AgentView.ts";
 import { assertFound } from "./ids/findLog.ts";
 import { assertCursor } from "./reading/list.ts";
 import type { Session } from "./session/Session.ts";

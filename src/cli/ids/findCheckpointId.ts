@@ -1,4 +1,4 @@
-import { type AgentInspector, inspect, type CheckpointView } from "../../inspect.ts";
+import { type AgentInspector, type CheckpointsPage, type CheckpointView, inspect } from "../../inspect.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { shortened } from "./findLog.ts";
 import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
@@ -35,10 +35,7 @@ export async function checkpointGiven(
   return given === undefined ? undefined : findCheckpointId(inspect(storage), agentId, given);
 }
 
-export interface NewestCheckpoints {
-  readonly checkpoints: readonly CheckpointView[];
-  readonly total: number;
-}
+export type NewestCheckpoints = Pick<CheckpointsPage, "checkpoints" | "total">;
 
 /** Returns up to `most` newest checkpoints of an agent, oldest first, and their total number. */
 export async function newestCheckpoints(

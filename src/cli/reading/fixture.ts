@@ -35,7 +35,7 @@ export async function fixture(session: Session, options: FixtureCommandOptions, 
   const file = resolve(io.cwd, out);
   await writeOver(file, [text]);
   const { runId } = created;
-  if (output.json) return output.document({ agentId, runId, file, bytes, hidden });
-  await output.line("Wrote a run of ", painted("bold", agentId), ` to ${file} (${bytesText(bytes)}).`);
+  const document = { agentId, runId, file, bytes, hidden };
+  await output.result(document, "Wrote a run of ", painted("bold", agentId), ` to ${file} (${bytesText(bytes)}).`);
   if (hidden && hidden.idle.length > 0) await output.note(`The paths ${quotedList(hidden.idle)} matched no value.`);
 }

@@ -2,8 +2,6 @@ import { type AgentInspector, type AgentStatus, inspect, type ListedAgent } from
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { type Part, painted } from "../terminal/painted.ts";
 import { shortValue } from "../terminal/shortTexts.ts";
-import { quoted, quotedList } from "../../errors/AgentPersistenceError.ts";
-import { agentStatuses } from "../../inspect/show/listedAgent.ts";
 import { orderBehindAgents } from "../../storage/summaries.ts";
 import { isSummaryOrder } from "../../journal/agentSummary.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
@@ -11,7 +9,7 @@ import type { Output } from "../terminal/Output.ts";
 import { awayText, statusOf, dueText } from "./shown.ts";
 
 export interface ListCommandOptions extends CommonOptions {
-  readonly status?: readonly string[] | undefined;
+  readonly status?: readonly AgentStatus[] | undefined;
   readonly limit: number;
   readonly after?: string | undefined;
 }
@@ -24,7 +22,6 @@ export async function list(session: Session, options: ListCommandOptions): Promi
   const { output } = session;
   const { limit } = options;
   assertCursor(options.after);
-  assertStatuses(options.status);
   const rows: (readonly Part[])[] = [];
   let found = 0;
   for await (const agent of inspect(await session.storage()).agents(filterOf(options))) {
@@ -39,18 +36,11 @@ export async function list(session: Session, options: ListCommandOptions): Promi
   if (found > limit && limit > 0) await output.note(`There are more than ${limit}. To see more, raise --limit.`);
 }
 
-/** @throws CommandFailure if a text is not a status */
-function assertStatuses(names: readonly string[] = []): void {
-  const wrong = names.find((name) => !agentStatuses.some((status) => status === name));
-  if (wrong === undefined) return;
-  throw new CommandFailure("usage", `--status ${quoted(wrong)} is not one of ${quotedList(agentStatuses)}.`);
-}
-
 /** Requests one agent more than are shown, to detect whether there are more. */
 function filterOf({ status, limit, after }: ListCommandOptions): Parameters<AgentInspector["agents"]>[0] {
   return {
     explain: true,
-    ...(status && { status: status as AgentStatus[] }),
+    ...(status && { status }),
     ...(after !== undefined && { after }),
     ...(limit > 0 && { limit: limit + 1 }),
   };

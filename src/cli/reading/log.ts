@@ -50,13 +50,10 @@ async function showEntry({ output, io }: Session, entry: EntryView, kinds?: read
     return records.length;
   }
   for (const { kind, ...fields } of records) {
-    const begin = `${String(entry.position).padStart(6)}  ${kind.padEnd(14)}`;
-    const left = (io.out.columns ?? Infinity) - begin.length - 30;
-    await output.line(
-      painted("dim", `${String(entry.position).padStart(6)}  `),
-      painted("cyan", kind.padEnd(14)),
-      ` ${shortValue(fields, Math.max(20, left))}`,
-    );
+    const [position, name] = [`${String(entry.position).padStart(6)}  `, kind.padEnd(14)];
+    const left = (io.out.columns ?? Infinity) - position.length - name.length - 30;
+    const content = shortValue(fields, Math.max(20, left));
+    await output.line(painted("dim", position), painted("cyan", name), ` ${content}`);
   }
   return records.length;
 }

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import { inspect } from "../../inspect.ts";
 import { compareRuns, readRunTrace, type ReplayedRun, type ReplayReport, type SelectedRun } from "../../replay.ts";
+import { newestRuns } from "../../replay/batch/replayRuns.ts";
 import type { Candidate } from "../../replay/run/CounterfactualReplay.ts";
 import { divergenceText } from "../../replay/results/Divergence.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
@@ -71,8 +71,7 @@ async function replayAll(
   const { output, io } = session;
   const { replayRuns } = await load();
   const runs: SelectedRun[] = [];
-  for await (const { agentId, shape, runId, status } of inspect(storage).agents())
-    if (shape === "agent" && (runId !== undefined || status === "unreadable")) runs.push({ agentId, runId });
+  for await (const run of newestRuns(storage)) runs.push(run);
   const replays = replayRuns(agent, { storage, runs }, { signal: io.stopSignal(), replay: candidateOf(options) });
   const differing: ReplayedRun[] = [];
   await withProgress(output, "Replaying", async (tell) => {

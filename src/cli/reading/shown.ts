@@ -1,14 +1,13 @@
 import type { ShownValue, MessageView, FileChangeView, FileStateView, AgentInspector } from "../../inspect.ts";
 import type { Session } from "../session/Session.ts";
-import { type ExitReason, jsonGiven } from "../terminal/CommandFailure.ts";
+import type { ExitReason } from "../terminal/CommandFailure.ts";
 import type { Output } from "../terminal/Output.ts";
 import { type Part, painted, plain, type Paint, type Painted } from "../terminal/painted.ts";
 import { shortValue, bytesText } from "../terminal/shortTexts.ts";
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { CommandIo } from "../terminal/CommandIo.ts";
 import type { TokenPrices } from "../../timeline.ts";
-import { assertFile } from "../storage/commandFiles.ts";
+import { readJson } from "../storage/commandFiles.ts";
 
 const changePaints: Readonly<Record<FileChangeView["change"], Paint>> = {
   created: "green",
@@ -119,7 +118,5 @@ export async function warnOfDamage(
 /** Reads the file of `--prices`, whose content the user of the prices validates. @throws CommandFailure */
 export async function pricesIn({ cwd }: CommandIo, given: string | undefined): Promise<TokenPrices | undefined> {
   if (given === undefined) return undefined;
-  const file = resolve(cwd, given);
-  await assertFile(file);
-  return jsonGiven(await readFile(file, "utf8"), file) as TokenPrices;
+  return (await readJson(resolve(cwd, given), "a JSON file with prices")) as TokenPrices;
 }

@@ -62,15 +62,14 @@ async function writePage(
     file,
     pageOf((found) => (hidden = found)),
   );
-  if (output.json) return output.document({ agentId, file, hidden });
-  await output.line("Wrote the timeline of ", painted("bold", agentId), ` to ${file}`);
+  const document = { agentId, file, hidden };
+  await output.result(document, "Wrote the timeline of ", painted("bold", agentId), ` to ${file}`);
   if (hidden && hidden.idle.length > 0) await output.note(`The paths ${quotedList(hidden.idle)} matched no value.`);
 }
 
 async function serve({ output, io }: Session, url: string): Promise<void> {
   const stop = io.stopSignal();
-  if (output.json) await output.document({ url });
-  else await output.line(url);
+  await output.result({ url }, url);
   await output.note("To stop the server, press Ctrl-C. Everybody with the address can read all agents of the storage.");
   if (!stop.aborted) await new Promise((resolved) => stop.addEventListener("abort", resolved, { once: true }));
 }

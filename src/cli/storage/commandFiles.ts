@@ -1,4 +1,4 @@
-import { link, stat, open, rm, rename } from "node:fs/promises";
+import { link, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { nodeFileSystem } from "../../nodejs/nodeFileSystem.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { dirname, basename, join } from "node:path";
@@ -11,6 +11,16 @@ import { createWriteStream } from "node:fs";
 export async function assertFile(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isFile() !== true) throw new CommandFailure("notFound", `There is no file ${path}.`);
+}
+
+/** Reads a JSON file. @param what - its content in messages, such as `a receipt` @throws CommandFailure */
+export async function readJson(path: string, what: string): Promise<unknown> {
+  await assertFile(path);
+  try {
+    return JSON.parse(await readFile(path, "utf8"));
+  } catch (error) {
+    throw new CommandFailure("usage", `${path} is not ${what}: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 /** @throws CommandFailure if the directory does not exist */

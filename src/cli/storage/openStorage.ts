@@ -31,10 +31,19 @@ export interface OpenOptions {
 
 /** Opens the storage at an address, with database clients of the user's project. @throws CommandFailure */
 export async function openStorage(address: StorageAddress, options: OpenOptions): Promise<OpenedStorage> {
-  return { ...(await opened(address, options)), name: storageName(address) };
+  const { storage, end } = await opened(address, options);
+  const close = async (): Promise<void> => {
+    await storage.log.close();
+    await end?.();
+  };
+  return { storage, name: storageName(address), close };
 }
 
-type Opened = Omit<OpenedStorage, "name">;
+interface Opened {
+  readonly storage: LogPersistenceStorageProvider;
+  /** Closes the database client. Omitted without a client. */
+  readonly end?: () => unknown;
+}
 
 async function opened(address: StorageAddress, options: OpenOptions): Promise<Opened> {
   if (address.kind === "file") return openFiles(address, options);
@@ -50,8 +59,7 @@ async function openFiles(
   if (purpose !== "make") await assertFolder(folder);
   const { FilePersistenceStorageProvider, nodeFileSystem } = await import("../../file.ts");
   const fileSystem = purpose === "read" ? readOnlyFileSystem(nodeFileSystem) : nodeFileSystem;
-  const storage = new FilePersistenceStorageProvider({ directory: folder, fileSystem });
-  return { storage, close: () => storage.log.close() };
+  return { storage: new FilePersistenceStorageProvider({ directory: folder, fileSystem }) };
 }
 
 interface SqliteConnection extends SqliteDatabase {
@@ -76,11 +84,7 @@ async function openSqlite(
   if (purpose !== "make") openedOr(file, () => assertTables(database, file));
   const { SqlitePersistenceStorageProvider } = await import("../../sqlite.ts");
   const storage = new SqlitePersistenceStorageProvider({ database, retryMs: commandRetryMs });
-  const close = async (): Promise<void> => {
-    await storage.log.close();
-    database.close();
-  };
-  return { storage, close };
+  return { storage, end: () => database.close() };
 }
 
 /** Names the file in an error of the driver. */
@@ -138,11 +142,7 @@ async function openPostgres(
   const options = { client, migrate, retryMs: commandRetryMs, ...(schema !== undefined && { schema }) };
   const { PostgresPersistenceStorageProvider } = await import("../../postgres.ts");
   const storage = new PostgresPersistenceStorageProvider(options);
-  const close = async (): Promise<void> => {
-    await storage.log.close();
-    await client.end();
-  };
-  return { storage, close };
+  return { storage, end: () => client.end() };
 }
 
 interface DynamodbDriver {
@@ -158,11 +158,7 @@ async function openDynamodb(
   const client = new DynamoDB({ ...(region !== undefined && { region }), ...(endpoint !== undefined && { endpoint }) });
   const { DynamoDBPersistenceStorageProvider } = await import("../../dynamodb.ts");
   const storage = new DynamoDBPersistenceStorageProvider({ client, tableName: table, retryMs: commandRetryMs });
-  const close = async (): Promise<void> => {
-    await storage.log.close();
-    client.destroy();
-  };
-  return { storage, close };
+  return { storage, end: () => client.destroy() };
 }
 
 /** Loads a module from a directory or else from this package. `undefined` if both lack it. */

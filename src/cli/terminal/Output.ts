@@ -49,6 +49,11 @@ export class Output {
     await this.#sink.write(`${this.#written(parts)}\n`);
   }
 
+  /** Writes the result of a command: a document for programs, or a line for people. */
+  async result(document: unknown, ...parts: readonly Part[]): Promise<void> {
+    await (this.json ? this.document(document) : this.line(...parts));
+  }
+
   /** Writes a text of several lines for people, such as a message. */
   async text(text: string, indent = ""): Promise<void> {
     const lines = visibleLines(text).split("\n");

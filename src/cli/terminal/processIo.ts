@@ -32,7 +32,11 @@ export function processIo(version: string, { stdin, stdout, stderr }: ProcessStr
     get isStopped() {
       return stop?.signal.aborted === true;
     },
-    confirm: async (question) => (await import("./prompts.ts")).ask(question, { input: stdin, output: stderr }),
+    async confirm(message) {
+      const { confirm } = await import("@clack/prompts");
+      // An empty answer means no.
+      return (await confirm({ message, initialValue: false, input: stdin, output: stderr })) === true;
+    },
     protocol() {
       this.divertOutput();
       const output = new Writable({ write: (bytes: Buffer, _encoding, done) => void write(bytes, done) });

@@ -45,8 +45,8 @@ export async function answer(
   const { by } = options;
   if ("rejected" in reply) await feature.reject(requestId, reply.rejected, { by });
   else await feature.answer(requestId, reply.answer, { by, ...("digest" in request && { digest: request.digest }) });
-  if (output.json) await output.document({ agentId: request.agentId, requestId, ...reply });
-  else await output.line("Answered. The agent continues when you resume it, or when a worker takes it.");
+  const said = "Answered. The agent continues when you resume it, or when a worker takes it.";
+  await output.result({ agentId: request.agentId, requestId, ...reply }, said);
 }
 
 type Reply = { readonly answer: unknown } | { readonly rejected: string };

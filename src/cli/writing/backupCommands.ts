@@ -73,8 +73,7 @@ async function print(
   text: readonly string[],
 ): Promise<ExitReason | void> {
   const failures = failed.map(({ logId, error }) => ({ logId, message: (error as Error).message }));
-  if (output.json) await output.document({ ...report, failed: failures });
-  else await output.line(...text);
-  for (const { logId, message } of output.json ? [] : failures) await output.note(`${logId} failed: ${message}`);
+  await output.result({ ...report, failed: failures }, ...text);
+  for (const { logId, message } of failures) await output.note(`${logId} failed: ${message}`);
   return reasonOfParts(failed.map(({ error }) => error));
 }

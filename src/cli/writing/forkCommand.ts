@@ -26,6 +26,6 @@ export async function fork(session: Session, options: ForkCommandOptions, given:
     `${upTo}.`,
   ]);
   await feature.agent(agentId).fork(newId, { checkpointId });
-  if (output.json) await output.document({ agentId: newId, forkOf: agentId });
-  else await output.line("Forked ", painted("bold", agentId), " as ", painted("bold", newId), ".");
+  const document = { agentId: newId, forkOf: agentId };
+  await output.result(document, "Forked ", painted("bold", agentId), " as ", painted("bold", newId), ".");
 }

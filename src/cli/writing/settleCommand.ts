@@ -50,8 +50,7 @@ export async function settle(
     [`will be settled permanently: ${reverts === undefined ? meaning(settlement) : meaningOfInverse(settlement)}`],
   );
   await durable.settleToolCall(toolCallId, settlement);
-  if (output.json) await output.document({ agentId, toolCallId, settlement });
-  else await output.line("Settled ", painted("bold", toolCallId), ".");
+  await output.result({ agentId, toolCallId, settlement }, "Settled ", painted("bold", toolCallId), ".");
 }
 
 function settlementsIn({ output, error, retry, unknown }: SettleCommandOptions): readonly ToolCallSettlement[] {

@@ -31,6 +31,6 @@ async function confirmed(session: Session, options: StopCommandOptions, given: s
 }
 
 async function tell({ output }: Session, agentId: string, result: { readonly status: string | undefined }) {
-  if (output.json) await output.document({ agentId, ...result });
-  else await output.line(painted("bold", agentId), " is ", statusOf(result.status ?? "unknown"), ".");
+  const status = statusOf(result.status ?? "unknown");
+  await output.result({ agentId, ...result }, painted("bold", agentId), " is ", status, ".");
 }

@@ -1,13 +1,12 @@
-import { type Task, TaskManager, TaskStatus } from "../../task.ts";
+import { type Task, TaskManager, type TaskStatus } from "../../task.ts";
 import { type AgentOptions, storedAgents } from "../session/storedAgents.ts";
-import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { findAgent } from "../ids/findLog.ts";
 import { statusOf } from "../reading/shown.ts";
 import type { Session } from "../session/Session.ts";
 import { type Part, painted } from "../terminal/painted.ts";
 
 export interface TaskListOptions extends AgentOptions {
-  readonly status?: string | undefined;
+  readonly status?: TaskStatus | undefined;
   readonly limit: number;
 }
 
@@ -18,10 +17,9 @@ export interface TaskChangeOptions extends AgentOptions {
 export async function listTasks(session: Session, options: TaskListOptions): Promise<void> {
   const { output } = session;
   const { storage } = await storedAgents(session, options, "read");
-  const status = options.status === undefined ? undefined : statusNamed(options.status);
   const rows: (readonly Part[])[] = [];
   const limit = options.limit === 0 ? Infinity : options.limit;
-  for await (const task of new TaskManager({ storage }).list({ status, limit })) {
+  for await (const task of new TaskManager({ storage }).list({ status: options.status, limit })) {
     if (output.json) await output.item(task);
     else
       rows.push([task.taskId, statusOf(task.status), task.taskName, String(task.priority), output.ago(task.updatedAt)]);
@@ -54,16 +52,6 @@ export function changeTask(name: keyof typeof changes) {
     const { says, run }: { readonly says: string; readonly run: Change } = changes[name];
     await session.confirm(["The task ", painted("bold", taskId), ` ${says}.`]);
     const task = await run(new TaskManager({ storage }), taskId, options.reason);
-    if (output.json) await output.document(task);
-    else await output.line(painted("bold", taskId), " is ", statusOf(task.status), ".");
+    await output.result(task, painted("bold", taskId), " is ", statusOf(task.status), ".");
   };
-}
-
-function statusNamed(name: string): TaskStatus {
-  const status = Object.values(TaskStatus).find((each) => each === name);
-  if (status) return status;
-  throw new CommandFailure(
-    "usage",
-    `"${name}" is not a status of a task. Expected ${Object.values(TaskStatus).join(", ")}`,
-  );
 }

@@ -5,12 +5,11 @@ import { checkpointGiven } from "../ids/findCheckpointId.ts";
 import { findAgent } from "../ids/findLog.ts";
 import { type ArchiveKeyOptions, newArchiveKeys, archiveKeys } from "../session/loadExport.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
-import { assertNoFile, writeNew, assertFile } from "../storage/commandFiles.ts";
+import { assertNoFile, writeNew, assertFile, readJson } from "../storage/commandFiles.ts";
 import { painted } from "../terminal/painted.ts";
 import { bytesText, counted } from "../terminal/shortTexts.ts";
 import { counting, withProgress } from "../terminal/Output.ts";
 import { createReadStream } from "node:fs";
-import { readFile } from "node:fs/promises";
 
 export interface ExportCommandOptions extends WritingOptions, ArchiveKeyOptions {
   readonly out?: string | undefined;
@@ -51,8 +50,8 @@ export async function exportCommand(session: Session, options: ExportCommandOpti
     // Waits until a stopped export has cancelled its move.
     await archive.return();
   }
-  if (output.json) await output.document({ agentId, file, bytes, move });
-  else await output.line("Exported ", painted("bold", agentId), ` to ${file} (${bytesText(bytes)}).`);
+  const document = { agentId, file, bytes, move };
+  await output.result(document, "Exported ", painted("bold", agentId), ` to ${file} (${bytesText(bytes)}).`);
 }
 
 export interface ImportCommandOptions extends WritingOptions, ArchiveKeyOptions {
@@ -82,12 +81,8 @@ export async function importCommand(session: Session, options: ImportCommandOpti
     return importAgent(storage, read, { agentId, trustApprovals, maxPartBytes, keys });
   });
   if (receiptPath !== undefined) await writeNew(receiptPath, [JSON.stringify(report.receipt)]);
-  if (output.json) return output.document(report);
-  await output.line(
-    "Imported ",
-    painted("bold", report.agentId),
-    ` with the ${counted(report.checkpoints, "checkpoint")} of the file.`,
-  );
+  const content = `with the ${counted(report.checkpoints, "checkpoint")} of the file`;
+  await output.result(report, "Imported ", painted("bold", report.agentId), ` ${content}.`);
   if (report.receipt.move !== undefined && receiptFile === undefined)
     await output.note("It was moved: call import again with --receipt <file>, then move finish where it came from.");
 }
@@ -101,15 +96,14 @@ export async function moveFinish(
   const { output, io } = session;
   const storage = await session.storage("write");
   const agentId = await findAgent(storage, given);
-  const receipt = await receiptIn(resolve(io.cwd, file));
+  const receipt = (await readJson(resolve(io.cwd, file), "a receipt")) as MoveReceipt;
   await session.confirm([
     "The agent ",
     painted("bold", agentId),
     " will be marked as moved. It can no longer run here.",
   ]);
   await finishMove(storage, agentId, receipt);
-  if (output.json) await output.document({ agentId, status: "moved" });
-  else await output.line(painted("bold", agentId), " is moved.");
+  await output.result({ agentId, status: "moved" }, painted("bold", agentId), " is moved.");
 }
 
 export async function moveCancel(session: Session, _options: WritingOptions, given: string): Promise<void> {
@@ -121,15 +115,5 @@ export async function moveCancel(session: Session, _options: WritingOptions, giv
     ["Make sure that it was not imported elsewhere, because otherwise both agents will run."],
   );
   await cancelMove(storage, agentId);
-  if (output.json) await output.document({ agentId, status: "here" });
-  else await output.line(painted("bold", agentId), " runs here again.");
-}
-
-async function receiptIn(path: string): Promise<MoveReceipt> {
-  await assertFile(path);
-  try {
-    return JSON.parse(await readFile(path, "utf8")) as MoveReceipt;
-  } catch (error) {
-    throw new CommandFailure("usage", `${path} is not a receipt: ${(error as Error).message}`, { cause: error });
-  }
+  await output.result({ agentId, status: "here" }, painted("bold", agentId), " runs here again.");
 }

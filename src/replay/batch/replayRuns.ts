@@ -90,68 +90,48 @@ async function* replayed(
 ): AsyncGenerator<ReplayedRun, void> {
   const stop = new AbortController();
   const signals = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
-  const open = new OpenReplays((run) => replayRun(agent, { ...replay, ...run, storage, signal: signals }));
+  const open = new Set<Promise<ReplayedRun>>();
   const next = async (): Promise<ReplayedRun> => {
-    const run = await open.next();
+    const { ended, run } = await Promise.race([...open].map(async (each) => ({ ended: each, run: await each })));
+    open.delete(ended);
     signal?.throwIfAborted();
     totals.add(run);
     return run;
   };
   const isSpent = () => totals.tokens >= (budget?.tokens ?? Infinity);
-  let ended: ReplayReport["ended"] = "all";
+  let end: ReplayReport["ended"] = "all";
   try {
-    for await (const run of runs) {
+    for await (const { agentId, runId } of runs) {
       signal?.throwIfAborted();
       if (isSpent()) {
-        ended = "budget";
+        end = "budget";
         break;
       }
-      open.add(run);
+      open.add(replayOne(agent, { agentId, runId }, { ...replay, storage, signal: signals }));
       if (open.size >= concurrency) yield await next();
     }
     while (open.size > 0) yield await next();
-    totals.ended = ended;
+    totals.ended = end;
   } finally {
     totals.ended ??= "stopped";
     stop.abort();
-    await open.settled();
+    await Promise.all(open);
   }
 }
 
-class OpenReplays {
-  readonly #open = new Map<Promise<unknown>, Promise<ReplayedRun>>();
-  readonly #replay: (run: SelectedRun) => Promise<ReplayResult>;
+type RunOptions = Omit<ReplayRunOptions, "agentId" | "runId">;
 
-  constructor(replay: (run: SelectedRun) => Promise<ReplayResult>) {
-    this.#replay = replay;
-  }
-
-  get size(): number {
-    return this.#open.size;
-  }
-
-  add({ agentId, runId }: SelectedRun): void {
-    const named = { agentId, ...(runId !== undefined && { runId }) };
-    const result = this.#replay(named);
-    const run = result.then(
-      (replayed) => ({ ...named, result: replayed }),
-      (error: unknown) => ({ ...named, error }),
-    );
-    this.#open.set(result, run);
-  }
-
-  async next(): Promise<ReplayedRun> {
-    const [key, run] = await Promise.race([...this.#open].map(async ([at, each]) => [at, await each] as const));
-    this.#open.delete(key);
-    return run;
-  }
-
-  async settled(): Promise<void> {
-    await Promise.all(this.#open.values());
+async function replayOne(agent: AIAgent<never, unknown>, run: SelectedRun, options: RunOptions): Promise<ReplayedRun> {
+  const named = withoutUndefined(run);
+  try {
+    return { ...named, result: await replayRun(agent, { ...options, ...named }) };
+  } catch (error) {
+    return { ...named, error };
   }
 }
 
-async function* newestRuns(storage: PersistenceStorageProvider): AsyncGenerator<SelectedRun> {
+/** Yields the newest run of each agent, and the agents that cannot be read. */
+export async function* newestRuns(storage: PersistenceStorageProvider): AsyncGenerator<SelectedRun> {
   for await (const { agentId, shape, runId, status } of inspect(storage).agents())
     if (shape === "agent" && (runId !== undefined || status === "unreadable")) yield { agentId, runId };
 }
@@ -160,7 +140,7 @@ async function* newestRuns(storage: PersistenceStorageProvider): AsyncGenerator<
 class ReplayTotals {
   readonly #isLive: boolean;
   readonly #divergences = new Map<string, { readonly nodeId: string; readonly what: string; count: number }>();
-  #counts = { replayed: 0, matching: 0, diverged: 0, failed: 0, tokens: 0 };
+  readonly #counts = { replayed: 0, matching: 0, diverged: 0, failed: 0, tokens: 0 };
   ended: ReplayReport["ended"];
 
   /** @param isLive - whether model requests cost tokens */
@@ -174,13 +154,9 @@ class ReplayTotals {
 
   add({ result }: ReplayedRun): void {
     const counts = this.#counts;
-    this.#counts = {
-      replayed: counts.replayed + 1,
-      matching: counts.matching + Number(result?.matches === true),
-      diverged: counts.diverged + Number(result?.matches === false),
-      failed: counts.failed + Number(result === undefined),
-      tokens: counts.tokens + (this.#isLive ? tokensOf(result) : 0),
-    };
+    counts.replayed++;
+    counts[result ? (result.matches ? "matching" : "diverged") : "failed"]++;
+    if (this.#isLive) counts.tokens += tokensOf(result);
     if (result?.divergence) this.#addDivergence(result.divergence);
   }
 

@@ -149,7 +149,7 @@ describe("reading commands", () => {
     expect(await desk.command(["list", "--status", "done"])).toMatchObject({
       code: 2,
       out: "",
-      err: expect.stringMatching(/--status "done" is not one of .*"completed"/),
+      err: expect.stringMatching(/'--status <status...>' argument 'done' is invalid.*completed/),
     });
   });
 

@@ -57,7 +57,7 @@ describe("replay from a checkpoint", () => {
     const words = ["replay", "order-1", "--agent", `${deskModule}#desk`, "--from", "1-1", "--out", file];
     await desk.command([...words, "--system-prompt", "Be brief."]);
     const page = await readFile(file, "utf8");
-    expect([...page.matchAll(/"run":"(r[12])"/g)].map(([, runId]) => runId)).toEqual(["r1", "r1"]);
+    expect([...page.matchAll(/"runId":"(r[12])"/g)].map(([, runId]) => runId)).toEqual(["r1", "r1"]);
   });
 });
 
