@@ -29,9 +29,9 @@ export type {
   ChangedPart,
   ItemChange,
   RunComparison,
-  RunCost,
   RunSummary,
   ComparedStep,
   StepSummary,
   ValueDifference,
 } from "./replay/compare/RunComparison.ts";
+export type { RunCost } from "./timeline/options/TimelineOptions.ts";

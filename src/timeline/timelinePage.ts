@@ -107,11 +107,7 @@ async function* documentHtml(
 }
 
 /** Returns the policy that permits only the page's script and style. */
-export function contentSecurityPolicy({
-  script,
-  style,
-  events,
-}: Pick<PageParts, "script" | "style" | "events">): string {
+export function contentSecurityPolicy({ script, style, events }: Omit<DocumentParts, "title">): string {
   return [
     "default-src 'none'",
     `script-src '${hashOf(script)}'`,

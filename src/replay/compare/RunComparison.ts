@@ -1,4 +1,5 @@
 import type { UsageView } from "../../inspect/view/viewParts.ts";
+import type { RunCost } from "../../timeline/options/TimelineOptions.ts";
 import type { RunTrace, TraceCall, TraceWait } from "../trace/RunTrace.ts";
 
 /** The differences between two runs, as plain JSON. */
@@ -37,14 +38,6 @@ export interface RunSummary {
   readonly durationMs?: number;
   /** Omitted without `prices`. */
   readonly cost?: RunCost;
-}
-
-/** The cost of model requests. */
-export interface RunCost {
-  readonly amount: number;
-  readonly currency: string;
-  /** The number of requests without a price or without token counts. */
-  readonly unpriced: number;
 }
 
 /** A value that differs. */

@@ -1,9 +1,9 @@
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type TokenPrices, tokenPricesSchema, costOf } from "../../timeline/options/TimelineOptions.ts";
-import { type RunTrace, type TraceModelRequest, isJson } from "../trace/RunTrace.ts";
+import { type RunTrace, isJson } from "../trace/RunTrace.ts";
 import { changedPart, compareSteps } from "./compareSteps.ts";
-import type { RunComparison, ComparedStep, RunCost, RunSummary } from "./RunComparison.ts";
+import type { RunComparison, ComparedStep, RunSummary } from "./RunComparison.ts";
 import { addUsage } from "../../checkpoint/tokenUsage/ModelUsage.ts";
 import type { UsageView } from "../../inspect/view/viewParts.ts";
 import { z } from "zod";
@@ -76,7 +76,7 @@ function runSummary({ agentId, runId, status, visits, durationMs }: RunTrace, pr
     models: [...new Set(requests.flatMap(({ model }) => model ?? []))],
     usage: requests.reduce<UsageView>((sum, { usage }) => addUsages(sum, usage), {}),
     durationMs,
-    cost: prices && costOfRequests(requests, prices),
+    cost: prices && costOf(requests, prices),
   });
 }
 
@@ -86,12 +86,6 @@ function addUsages(one: UsageView, other: UsageView = {}): UsageView {
   const { cachedInputTokens: more } = other;
   const cachedInputTokens = cached === undefined ? more : cached + (more ?? 0);
   return withoutUndefined({ ...addUsage(one, other), cachedInputTokens }) as UsageView;
-}
-
-function costOfRequests(requests: readonly TraceModelRequest[], prices: TokenPrices): RunCost {
-  const costs = requests.flatMap(({ model, usage }) => costOf(prices, model, usage) ?? []);
-  const amount = costs.reduce((sum, cost) => sum + cost, 0);
-  return { amount, currency: prices.currency ?? "USD", unpriced: requests.length - costs.length };
 }
 
 /** A run as JSON, such as from a file. */

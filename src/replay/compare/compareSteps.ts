@@ -10,6 +10,7 @@ import type {
 } from "./RunComparison.ts";
 import { canonicalText } from "../../checkpoint/values/isSameValue.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
+import { tokensOf } from "../../timeline/options/TimelineOptions.ts";
 import { diffArrays } from "diff";
 
 interface IndexedVisit {
@@ -98,9 +99,7 @@ function changeOf(before: unknown, after: unknown, isSame: boolean): ComparedSte
 }
 
 function summaryOf({ index, visit }: IndexedVisit): StepSummary {
-  const counts = visit.requests.flatMap(({ usage }) => usage?.totalTokens ?? []);
-  const totalTokens = counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0);
-  return withoutUndefined({ index, durationMs: visit.durationMs, totalTokens });
+  return withoutUndefined({ index, durationMs: visit.durationMs, totalTokens: tokensOf(visit.requests) });
 }
 
 /** Returns two values if they differ. */

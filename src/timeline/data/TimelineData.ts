@@ -1,4 +1,5 @@
 import type { HiddenValues } from "../options/Redaction.ts";
+import type { RunCost } from "../options/TimelineOptions.ts";
 
 export interface ListedPage {
   readonly id: string;
@@ -28,7 +29,7 @@ export interface TimelineAgent {
   /** The tokens of all responses on the page. `undefined` if unknown. */
   readonly tokens?: number;
   /** The cost of all responses on the page. `undefined` without prices. */
-  readonly cost?: Cost;
+  readonly cost?: RunCost;
   /** The total time of the nodes in milliseconds, without waits and pauses. Times of parallel nodes count once. */
   readonly worked?: number;
   readonly checkpoints: number;
@@ -37,13 +38,6 @@ export interface TimelineAgent {
   readonly hidden: HiddenValues;
   /** When the page was created, in milliseconds since 1970. */
   readonly at: number;
-}
-
-export interface Cost {
-  readonly amount: number;
-  readonly currency: string;
-  /** The number of responses without a price. */
-  readonly unpriced: number;
 }
 
 /** An entry of the timeline. Its `key` stays the same while the agent runs. */
@@ -93,7 +87,7 @@ export interface TimelineStep extends Item {
   readonly summary?: string;
   readonly runTokens?: number;
   readonly tokens?: number;
-  readonly cost?: Cost;
+  readonly cost?: RunCost;
   /** The duration of the node in milliseconds, without waits and pauses. */
   readonly took?: number;
   readonly iteration?: number;

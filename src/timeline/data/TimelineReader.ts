@@ -12,10 +12,10 @@ import type {
 } from "../../inspect/view/StepView.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { redactionOf, type TimelineOptions } from "../options/TimelineOptions.ts";
+import { redactionOf, type RunCost, type TimelineOptions } from "../options/TimelineOptions.ts";
 import type { Redaction } from "../options/Redaction.ts";
 import { fileTexts, RecordTexts, ShownTexts } from "./ShownTexts.ts";
-import type { TimelineAgent, TimelineDamage, TimelineItem, Cost, TimelineStep, RevertedCall } from "./TimelineData.ts";
+import type { TimelineAgent, TimelineDamage, TimelineItem, TimelineStep, RevertedCall } from "./TimelineData.ts";
 import { keyOfCheckpoint, pointStep, visitStep, timeOf } from "./timelineStep.ts";
 import type { EntryView, LaneView } from "../../inspect/view/viewParts.ts";
 
@@ -162,7 +162,7 @@ function damageItem({ message }: StepsPage["damage"][number], index: number): Ti
 class Spent {
   readonly time = new WorkTime();
   #tokens: number | undefined;
-  #cost: Cost | undefined;
+  #cost: RunCost | undefined;
 
   add({ tokens, cost }: TimelineStep): void {
     if (tokens !== undefined) this.#tokens = (this.#tokens ?? 0) + tokens;
@@ -234,10 +234,7 @@ const logTitles = {
 function noteOfStatus(base: Base, { status, reason, error }: StatusStep, texts: ShownTexts): TimelineItem {
   const failure = error && `${error.name}: ${error.message}${error.stack === undefined ? "" : `\n\n${error.stack}`}`;
   const text = texts.text(failure ?? reason ?? "");
-  const title = statusTitles[status];
-  return status === "failed"
-    ? { ...base, kind: "note", title, text, failed: true }
-    : { ...base, kind: "note", title, text };
+  return { ...base, kind: "note", title: statusTitles[status], text, ...(status === "failed" && { failed: true }) };
 }
 
 function rollbackItem(

@@ -11,14 +11,14 @@ import type { RunTrace, TraceVisit } from "../../replay/trace/RunTrace.ts";
 import { redactionOf, type TimelineOptions } from "../options/TimelineOptions.ts";
 import { ShownTexts } from "./ShownTexts.ts";
 import type { HiddenValues } from "../options/Redaction.ts";
-import type { Cost, TimelineMessage } from "./TimelineData.ts";
+import type { TimelineMessage } from "./TimelineData.ts";
 
 /** The data of a page that compares two runs, without hidden values. */
 export interface ComparisonData {
   readonly comparison: {
     readonly isSame: boolean;
-    readonly before: ComparedRun;
-    readonly after: ComparedRun;
+    readonly before: RunSummary;
+    readonly after: RunSummary;
     /** The index of the first step that differs. */
     readonly first?: number;
     readonly steps: readonly ComparedRow[];
@@ -26,18 +26,6 @@ export interface ComparisonData {
     readonly parts: readonly TextChange[];
     readonly hidden: HiddenValues;
   };
-}
-
-export interface ComparedRun {
-  readonly agent: string;
-  readonly run: string;
-  readonly status: string;
-  readonly models: string;
-  readonly requests: number;
-  readonly calls: number;
-  readonly tokens?: number;
-  readonly cost?: Cost;
-  readonly took?: number;
 }
 
 export interface ComparedRow {
@@ -58,10 +46,8 @@ export interface ComparedSide {
   readonly took?: number;
 }
 
-interface TextChange {
+interface TextChange extends ChangedPart<string> {
   readonly name: string;
-  readonly before?: string;
-  readonly after?: string;
 }
 
 export function comparedRuns(before: RunTrace, after: RunTrace, options: TimelineOptions): ComparisonData {
@@ -71,8 +57,8 @@ export function comparedRuns(before: RunTrace, after: RunTrace, options: Timelin
   const { isSame, input, status, output, error, steps } = comparison;
   const shown = {
     isSame,
-    before: comparedRun(comparison.before, texts),
-    after: comparedRun(comparison.after, texts),
+    before: shownRun(comparison.before, texts),
+    after: shownRun(comparison.after, texts),
     first: comparison.firstDivergence,
     steps: steps.map((step) => comparedRow(step, { before, after }, texts)),
     parts: [
@@ -87,19 +73,8 @@ export function comparedRuns(before: RunTrace, after: RunTrace, options: Timelin
   return { comparison: withoutUndefined({ ...shown, hidden }) };
 }
 
-function comparedRun(summary: RunSummary, texts: ShownTexts): ComparedRun {
-  const { agentId, runId, status, models, modelRequests, calls, usage, cost, durationMs } = summary;
-  return withoutUndefined({
-    agent: texts.text(agentId),
-    run: texts.text(runId),
-    status,
-    models: models.join(", "),
-    requests: modelRequests,
-    calls,
-    tokens: usage.totalTokens,
-    cost,
-    took: durationMs,
-  });
+function shownRun(run: RunSummary, texts: ShownTexts): RunSummary {
+  return { ...run, agentId: texts.text(run.agentId), runId: texts.text(run.runId) };
 }
 
 interface Runs {

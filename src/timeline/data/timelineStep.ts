@@ -1,12 +1,12 @@
 import type { CheckpointView } from "../../inspect/view/CheckpointView.ts";
 import type { LaneView, LineView, NotedFileChange } from "../../inspect/view/viewParts.ts";
-import type { AnswerView, BeginStep, ChangesView, MoveStep, VisitStep } from "../../inspect/view/StepView.ts";
+import type { BeginStep, ChangesView, MoveStep, VisitStep } from "../../inspect/view/StepView.ts";
+import { addToGroup } from "../../internal/addToGroup.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { ShownTexts } from "./ShownTexts.ts";
 import type { CallView } from "../../inspect/view/CallView.ts";
-import { costOf, type TokenPrices } from "../options/TimelineOptions.ts";
+import { costOf, tokensOf, type TokenPrices } from "../options/TimelineOptions.ts";
 import type {
-  Cost,
   TimelineCall,
   TimelineChanges,
   TimelineFile,
@@ -50,7 +50,7 @@ export function visitStep(visit: VisitStep, contents: StepContents): TimelineSte
       left: shownCalls.some(({ stands }) => stands) ? ("kept" as const) : ("reverted" as const),
     }),
     tokens: tokensOf(answers),
-    cost: prices && costOfAnswers(answers, prices),
+    cost: prices && answers.length > 0 ? costOf(answers, prices) : undefined,
     took,
     key: checkpoint === undefined ? `visit ${visit.order}` : keyOfCheckpoint(checkpoint.checkpointId),
     parent: from === undefined ? undefined : keyOfCheckpoint(from),
@@ -124,23 +124,8 @@ function lineName({ branch, agentPath }: LineView): string | undefined {
 
 function groupsOf(views: readonly CallView[], calls: readonly TimelineCall[]): readonly (readonly TimelineCall[])[] {
   const groups = new Map<number, TimelineCall[]>();
-  for (const [at, call] of calls.entries()) {
-    const group = views[at]?.group ?? 0;
-    groups.set(group, [...(groups.get(group) ?? []), call]);
-  }
+  for (const [at, call] of calls.entries()) addToGroup(groups, views[at]?.group ?? 0, call);
   return [...groups.values()];
-}
-
-function tokensOf(answers: readonly AnswerView[]): number | undefined {
-  const counts = answers.flatMap(({ usage }) => usage?.totalTokens ?? []);
-  return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0);
-}
-
-function costOfAnswers(answers: readonly AnswerView[], prices: TokenPrices): Cost | undefined {
-  if (answers.length === 0) return undefined;
-  const costs = answers.flatMap(({ model, usage }) => costOf(prices, model, usage) ?? []);
-  const amount = costs.reduce((sum, cost) => sum + cost, 0);
-  return { amount, currency: prices.currency ?? "USD", unpriced: answers.length - costs.length };
 }
 
 function changesOf({ messages, storage, settings }: ChangesView, texts: ShownTexts): Omit<TimelineChanges, "files"> {
@@ -164,16 +149,16 @@ function timelineCall(call: CallView, files: readonly NotedFileChange[], texts: 
   const { toolCallId, tool, effect, input, output, error } = call;
   const result = error === undefined ? output && texts.of(output, [tool, "output"]) : texts.text(error);
   const note = noteOf(call, texts);
-  return {
+  return withoutUndefined({
     id: toolCallId,
     tool,
     state: stateOf(call),
     effect,
     input: texts.of(input, [tool, "input"]),
-    ...(result === undefined ? {} : { output: result }),
-    ...(note === "" ? {} : { note }),
-    ...(stands(call, files) ? { stands: true } : {}),
-  };
+    output: result,
+    note: note === "" ? undefined : note,
+    stands: stands(call, files) ? (true as const) : undefined,
+  });
 }
 
 /** Returns whether the effect of a call remains. If a workspace reverts its files, their notes show this. */
@@ -223,18 +208,16 @@ function timelineWait(request: RequestView, texts: ShownTexts): TimelineWait {
   const { requestId, state, prompt, call, answer, rejection, by } = request;
   const reply = rejection === undefined ? answer && texts.of(answer, ["answer"]) : texts.text(rejection);
   const input = call === undefined ? "" : `\n${texts.of(call.input, [call.tool, "input"])}`;
-  const asked = timeOf(request.askedAt);
-  const answered = timeOf(request.answeredAt);
-  return {
+  return withoutUndefined({
     id: requestId,
     asked: texts.of(prompt, ["prompt"]) + input,
     what: whatOf(request),
     state,
-    ...(asked === undefined ? {} : { askedAt: asked }),
-    ...(answered === undefined ? {} : { answeredAt: answered }),
-    ...(reply === undefined ? {} : { answer: reply }),
-    ...(by === undefined ? {} : { by: texts.text(by) }),
-  };
+    askedAt: timeOf(request.askedAt),
+    answeredAt: timeOf(request.answeredAt),
+    answer: reply,
+    by: by === undefined ? undefined : texts.text(by),
+  });
 }
 
 function whatOf({ kind, call }: RequestView): string {

@@ -1,4 +1,5 @@
-import type { Cost, TimelineStep } from "../data/TimelineData.ts";
+import type { TimelineStep } from "../data/TimelineData.ts";
+import type { RunCost } from "../options/TimelineOptions.ts";
 
 const clock = new Intl.DateTimeFormat(undefined, {
   hour: "2-digit",
@@ -34,7 +35,7 @@ export function shortCount(count: number): string {
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 /** Formats an amount of money. Small amounts keep two significant digits. */
-export function moneyText({ amount, currency }: Pick<Cost, "amount" | "currency">): string {
+export function moneyText({ amount, currency }: Pick<RunCost, "amount" | "currency">): string {
   const digits = amount > 0 && amount < 0.1 ? { maximumSignificantDigits: 2 } : {};
   return new Intl.NumberFormat("en", { style: "currency", currency, ...digits }).format(amount);
 }

@@ -73,13 +73,27 @@ export interface TokenPrice {
   readonly cachedInput?: number | undefined;
 }
 
-/** Returns the cost of a response. `undefined` if the model has no price, or if token counts are missing. */
-export function costOf(
-  prices: TokenPrices,
-  model: string | undefined,
-  usage: UsageView | undefined,
-): number | undefined {
-  const { models } = prices;
+/** The cost of model requests. */
+export interface RunCost {
+  readonly amount: number;
+  readonly currency: string;
+  /** The number of requests without a price or without token counts. */
+  readonly unpriced: number;
+}
+
+interface PricedRequest {
+  readonly model?: string | undefined;
+  readonly usage?: UsageView | undefined;
+}
+
+export function costOf(requests: readonly PricedRequest[], prices: TokenPrices): RunCost {
+  const costs = requests.flatMap((request) => costOfRequest(request, prices) ?? []);
+  const amount = costs.reduce((sum, cost) => sum + cost, 0);
+  return { amount, currency: prices.currency ?? "USD", unpriced: requests.length - costs.length };
+}
+
+/** Returns `undefined` if the model has no price, or if token counts are missing. */
+function costOfRequest({ model, usage }: PricedRequest, { models }: TokenPrices): number | undefined {
   const named = model !== undefined && Object.hasOwn(models, model) ? models[model] : undefined;
   const found = named ?? (Object.hasOwn(models, "*") ? models["*"] : undefined);
   const { inputTokens, outputTokens, cachedInputTokens = 0 } = usage ?? {};
@@ -87,4 +101,10 @@ export function costOf(
   const { input, output, cachedInput = input } = found;
   const cached = Math.min(cachedInputTokens, inputTokens);
   return ((inputTokens - cached) * input + cached * cachedInput + outputTokens * output) / 1e6;
+}
+
+/** Returns the tokens of model requests. `undefined` if the provider reported no tokens. */
+export function tokensOf(requests: readonly PricedRequest[]): number | undefined {
+  const counts = requests.flatMap(({ usage }) => usage?.totalTokens ?? []);
+  return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0);
 }

@@ -1,4 +1,5 @@
-import type { Cost, TimelineAgent } from "../data/TimelineData.ts";
+import type { TimelineAgent } from "../data/TimelineData.ts";
+import type { RunCost } from "../options/TimelineOptions.ts";
 import { type TimelineFilter, stateNames, type StepState } from "../layout/shownItems.ts";
 import { durationText, moneyText, dateText } from "../layout/durations.ts";
 import { Glyph } from "./list/Glyph.tsx";
@@ -129,7 +130,7 @@ function counted(count: number, what: string): string {
   return `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
 }
 
-function costText(cost: Cost): string {
+function costText(cost: RunCost): string {
   const { amount, unpriced } = cost;
   if (unpriced === 0) return moneyText(cost);
   return [amount > 0 && moneyText(cost), `no price for ${counted(unpriced, "answer")}`].filter(Boolean).join(", ");

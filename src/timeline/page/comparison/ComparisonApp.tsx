@@ -1,5 +1,6 @@
 import { useRef, useState } from "preact/hooks";
-import type { ComparedRun, ComparisonData, ComparedRow, ComparedSide } from "../../data/comparedRuns.ts";
+import type { RunSummary } from "../../../replay/compare/RunComparison.ts";
+import type { ComparisonData, ComparedRow, ComparedSide } from "../../data/comparedRuns.ts";
 import { durationText, moneyText, spentTexts } from "../../layout/durations.ts";
 import { TextDifference } from "../details/StateParts.tsx";
 import { MessageBlock } from "../details/Conversation.tsx";
@@ -46,21 +47,21 @@ export function ComparisonApp({ data: { comparison } }: { readonly data: Compari
   );
 }
 
-type Row = readonly [name: string, text: (run: ComparedRun) => string];
+type Row = readonly [name: string, text: (run: RunSummary) => string];
 
 const rows: readonly Row[] = [
-  ["agent", ({ agent }) => agent],
-  ["run", ({ run }) => run],
+  ["agent", ({ agentId }) => agentId],
+  ["run", ({ runId }) => runId],
   ["status", ({ status }) => status.replaceAll("_", " ")],
-  ["models", ({ models }) => models || "–"],
-  ["model requests", ({ requests }) => String(requests)],
+  ["models", ({ models }) => models.join(", ") || "–"],
+  ["model requests", ({ modelRequests }) => String(modelRequests)],
   ["calls", ({ calls }) => String(calls)],
-  ["tokens", ({ tokens }) => tokens?.toLocaleString("en") ?? "–"],
+  ["tokens", ({ usage }) => usage.totalTokens?.toLocaleString("en") ?? "–"],
   ["cost", ({ cost }) => (cost ? moneyText(cost) : "–")],
-  ["time", ({ took }) => (took === undefined ? "–" : durationText(took))],
+  ["time", ({ durationMs }) => (durationMs === undefined ? "–" : durationText(durationMs))],
 ];
 
-function Figures({ before, after }: { readonly before: ComparedRun; readonly after: ComparedRun }) {
+function Figures({ before, after }: { readonly before: RunSummary; readonly after: RunSummary }) {
   return (
     <table>
       <thead>

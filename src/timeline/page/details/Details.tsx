@@ -57,7 +57,7 @@ function TabContent({ tab, step, state }: TabContentProps) {
     case "Messages":
       return <Conversation messages={state.messages} added={state.added} />;
     case "Input":
-      return <InputPart step={step} input={state.input} settings={state.settings} />;
+      return <InputPart step={step} state={state} />;
     case "Storage":
       return <StoragePart storage={state.storage} changes={step.changes} />;
     case "Files":
@@ -67,15 +67,7 @@ function TabContent({ tab, step, state }: TabContentProps) {
   }
 }
 
-function InputPart({
-  step,
-  input,
-  settings,
-}: {
-  readonly step: TimelineStep;
-  readonly input: string;
-  readonly settings: string;
-}) {
+function InputPart({ step, state: { input, settings } }: Omit<TabContentProps, "tab">) {
   return (
     <>
       <h3>{step.ended === undefined ? `Input of ${step.next ?? "the next node"}` : "Output of the run"}</h3>
@@ -105,7 +97,7 @@ interface DetailsHeadProps {
   readonly title: string;
   readonly item: TimelineItem;
   readonly onClose: () => void;
-  readonly children?: preact.ComponentChildren;
+  readonly children?: ComponentChildren;
 }
 
 function DetailsHead({ title, item, onClose, children }: DetailsHeadProps) {
