@@ -26,6 +26,7 @@ import type { RecordedInput, RecordedToolCall } from "../recording/Recording.ts"
 import { type Divergence, type FoundDifference, ReplayStop } from "../results/Divergence.ts";
 import { repliedTo, unaskedApproval } from "../results/repliedTo.ts";
 import type { ResultPlace, ResultPool } from "../results/ResultPool.ts";
+import { numbered } from "./replayRecording.ts";
 import type { ReplayDefinitions } from "./replayDefinition.ts";
 import type { PersistenceAnswers } from "./ReplayedPersistence.ts";
 import { z } from "zod";
@@ -125,10 +126,6 @@ export class CounterfactualReplay implements PersistenceAnswers {
     return this.#controller.signal;
   }
 
-  isStop(error: unknown): boolean {
-    return error === this.#stop;
-  }
-
   /** Returns the start of the main line. */
   starting(fresh: RunStart): RunStart {
     const main = this.#positions.find(({ place }) => place === undefined);
@@ -192,10 +189,8 @@ export class CounterfactualReplay implements PersistenceAnswers {
   }
 
   async #simulate({ tool, toolCallId, input, context }: ToolCallEvent, simulate: CallSimulator): Promise<unknown> {
-    const { branch, agentPath } = runOf(context);
-    const at = { nodeId: context.nodeId, agentPath, ...(branch !== undefined && { branch }) };
     try {
-      return await simulate({ toolName: tool.name, input, ...at });
+      return await simulate({ toolName: tool.name, input, ...withoutUndefined(placeIn(context)) });
     } catch (cause) {
       throw new ToolFailedError(tool.name, toolCallId, reasonOf(cause), { cause });
     }
@@ -251,9 +246,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
   }
 
   #end(context: AgentContext, found: FoundDifference): Promise<never> {
-    const { branch, agentPath } = runOf(context);
-    const at = { nodeId: context.nodeId, agentPath: [...agentPath], ...(branch !== undefined && { branch }) };
-    this.stopped ??= { ...found, ...at, messages: [] };
+    this.stopped ??= { ...found, ...withoutUndefined(placeIn(context)), messages: [] };
     this.#controller.abort(this.#stop);
     return Promise.reject(this.#stop);
   }
@@ -280,7 +273,7 @@ function startAt(
     input,
     ...(unresolved && { unresolved }),
     state: {
-      messages: known.map((message, at) => ({ number: at + 1, message })),
+      messages: numbered(known),
       numbers,
       storage: new Map(storage),
       ...(model !== undefined && { settings }),
@@ -302,9 +295,7 @@ function withSystemPrompt(fresh: RunStart, content: string | undefined): RunStar
     messages.map(({ message }) => message),
     content,
   );
-  const numbers = { next: known.length + 1 };
-  const numbered = known.map((message, at) => ({ number: at + 1, message }));
-  return { ...fresh, state: { ...fresh.state, messages: numbered, numbers } };
+  return { ...fresh, state: { ...fresh.state, messages: numbered(known), numbers: { next: known.length + 1 } } };
 }
 
 function withPrompt(messages: readonly Message[], content: string | undefined): readonly Message[] {

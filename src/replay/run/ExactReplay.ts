@@ -19,7 +19,7 @@ import {
   ReplayStop,
   sameValue,
 } from "../results/Divergence.ts";
-import { LineReplay, allLines, LinesAtRest, ReplayedLine } from "./LineReplay.ts";
+import { LineReplay, allLines, LinesAtRest, type ReplayedLine } from "./LineReplay.ts";
 import type { PersistenceAnswers } from "./ReplayedPersistence.ts";
 
 type Place = Pick<NextStep, "nodeId" | "input">;
@@ -46,10 +46,7 @@ export class ExactReplay implements PersistenceAnswers {
     this.recording = recording;
     this.sha256 = sha256;
     this.root = new LineReplay(recording.line, sha256);
-    this.#lines = new LinesAtRest(
-      () => this.root,
-      () => this.#onRest(),
-    );
+    this.#lines = new LinesAtRest(this.root, () => this.#onRest());
   }
 
   get signal(): AbortSignal {
@@ -69,11 +66,6 @@ export class ExactReplay implements PersistenceAnswers {
 
   nested(parent: LineReplay, recorded: LineRecording): LineReplay {
     return new LineReplay(recorded, this.sha256, parent);
-  }
-
-  /** Returns a line for a branch that has not started in the recorded run. */
-  placeholder(parent: LineReplay): ReplayedLine {
-    return new ReplayedLine(parent);
   }
 
   of(run: AgentRun): LineReplay {
@@ -197,7 +189,7 @@ export class ExactReplay implements PersistenceAnswers {
     const line = this.of(run);
     this.#assertAllAsked(line);
     if (this.#cross(run, next, nodeId)) return;
-    const hasMore = line.nextPart ? !line.isAtEndOfPart : line.hasVisit([run.visitBase, run.visitOrdinal]);
+    const hasMore = line.nextPart ? !line.isAtEndOfPart : line.records.hasVisit([run.visitBase, run.visitOrdinal]);
     if (!line.isTail || (next.nodeId !== "finish" && hasMore)) return;
     await this.hold(line);
     this.abandoned.add(run);

@@ -6,20 +6,20 @@ import { formatVersion } from "../../checkpoint/records/Entry.ts";
 import type { RunPersistence } from "../../persistence/RunPersistence.ts";
 
 type RollbackReport = Awaited<ReturnType<RunPersistence["rollbackToCheckpoint"]>>;
-type Moves = (context: AgentContext, actual: unknown) => Promise<void>;
-type Saves = (
-  context: AgentContext,
-  isBeginning: boolean,
-) => Promise<Pick<AgentCheckpointData, "checkpointId" | "version"> | undefined>;
+type SavedCheckpoint = Pick<AgentCheckpointData, "checkpointId" | "version">;
+
+interface InContext {
+  readonly agentContext?: AgentContext | undefined;
+}
 
 /** The results that a node gets from `persistence(context)` in a replay, which stores no data. */
 export interface PersistenceAnswers {
   /**
    * Resolves if the recorded run moved at this place. `actual` is the checkpoint of a rollback, or an execution point.
    */
-  readonly move: Moves;
+  move(context: AgentContext, actual: unknown): Promise<void>;
   /** Returns the recorded checkpoint. `isBeginning` is true if the node is repeated from its start. */
-  readonly save: Saves;
+  save(context: AgentContext, isBeginning: boolean): Promise<SavedCheckpoint | undefined>;
 }
 
 export class ReplayedPersistence implements RunPersistence {
@@ -32,37 +32,26 @@ export class ReplayedPersistence implements RunPersistence {
   }
 
   async createCheckpoint(
-    options: {
-      readonly agentContext?: AgentContext | undefined;
-      readonly checkpointId?: string | undefined;
-      readonly nodeId?: unknown;
-    } = {},
+    options: InContext & { readonly checkpointId?: string | undefined; readonly nodeId?: unknown } = {},
   ): Promise<AgentCheckpointData> {
     const { agentContext: context = this.#context, checkpointId, nodeId } = options;
     const saved = await this.#answers.save(context, nodeId === undefined);
     return checkpointHere(context, { ...(checkpointId !== undefined && { checkpointId }), ...saved });
   }
 
-  async rollbackToCheckpoint(
-    checkpointId: string,
-    options: { readonly agentContext?: AgentContext | undefined } = {},
-  ): Promise<RollbackReport> {
+  async rollbackToCheckpoint(checkpointId: string, options: InContext = {}): Promise<RollbackReport> {
     await this.#answers.move(options.agentContext ?? this.#context, checkpointId);
     return report(checkpointId);
   }
 
-  async rollbackToLatestCheckpoint(
-    options: { readonly agentContext?: AgentContext | undefined } = {},
-  ): Promise<RollbackReport> {
-    await this.#answers.move(options.agentContext ?? this.#context, "latest");
+  async rollbackToLatestCheckpoint(options: InContext = {}): Promise<RollbackReport> {
+    await this.rollbackToCheckpoint("latest", options);
     return report("");
   }
 
-  async setExecutionPoint(options: {
-    readonly agentContext?: AgentContext | undefined;
-    readonly nodeId: unknown;
-    readonly input: unknown;
-  }): Promise<RunMoved> {
+  async setExecutionPoint(
+    options: InContext & { readonly nodeId: unknown; readonly input: unknown },
+  ): Promise<RunMoved> {
     const { agentContext: context = this.#context, nodeId, input } = options;
     const node = typeof nodeId === "string" ? nodeId : String(Object(nodeId).name);
     await this.#answers.move(context, { nodeId: node, input });
@@ -91,10 +80,7 @@ export class ReplayedPersistence implements RunPersistence {
 }
 
 /** Returns a checkpoint of the replayed run, which is not stored. */
-function checkpointHere(
-  context: AgentContext,
-  own: Partial<Pick<AgentCheckpointData, "checkpointId" | "version">>,
-): AgentCheckpointData {
+function checkpointHere(context: AgentContext, own: Partial<SavedCheckpoint>): AgentCheckpointData {
   const { state, branch, agentPath, visitBase } = runOf(context);
   const { model, parameters, tools } = state.settings;
   return Object.freeze({

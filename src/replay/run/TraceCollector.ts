@@ -6,6 +6,7 @@ import type { InputRequestEvent, PipelineEvents, ToolCallEvent } from "../../age
 import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { shownValue } from "../../inspect/log/ValueLoader.ts";
+import { usageView } from "../../inspect/show/checkpointView.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { describeError } from "../../checkpoint/records/runRecords.ts";
@@ -23,12 +24,6 @@ import { withRequestedOrder } from "../trace/traceVisits.ts";
 
 type Failure = TraceModelRequest["failures"][number];
 
-/** The message history at the start of a visit. Later messages extend the array, or a new one replaces it. */
-interface HistoryStart {
-  readonly entries: readonly NumberedMessage[];
-  readonly length: number;
-}
-
 interface HistoryChanges {
   readonly added: readonly NumberedMessage[];
   readonly removed: readonly NumberedMessage[];
@@ -37,8 +32,11 @@ interface HistoryChanges {
 interface OpenVisit {
   readonly run: AgentRun;
   readonly node: string;
-  /** `undefined` after the visit, so that a replaced history is released. */
-  before: HistoryStart | undefined;
+  /**
+   * The message history at the start of the visit. Later messages extend the array, or a new array replaces it.
+   * `undefined` after the visit, so that a replaced history is released.
+   */
+  before: Pick<AgentRun["state"]["history"], "entries" | "length"> | undefined;
   readonly inner: OpenVisit[];
   readonly requests: TraceModelRequest[];
   /** By id, in the order of their starts. `undefined` until the call ends. */
@@ -96,7 +94,7 @@ export class TraceCollector {
 
   trace({ status, error, ...end }: End): RunTrace {
     const { agentId, runId, input } = this.#recording;
-    const seen = [...this.#visits, ...this.#left()].flatMap((visit) => nestedFirst(visit));
+    const seen = [...this.#visits, ...[...this.#waiting.values()].flat()].flatMap((visit) => nestedFirst(visit));
     const visits = withRequestedOrder(seen.map(traceVisit));
     const open = [...this.#open.values()].find(({ run }) => !run.parent);
     return withoutUndefined({
@@ -110,10 +108,6 @@ export class TraceCollector {
       visits,
       nextNode: status === "completed" ? undefined : open?.node,
     });
-  }
-
-  #left(): readonly OpenVisit[] {
-    return [...this.#waiting.values()].flat();
   }
 
   #begin({ run, nodeId }: PipelineEvents["nodeStarting"]): void {
@@ -158,7 +152,7 @@ export class TraceCollector {
     const failures = visit?.failures.get(within) ?? [];
     visit?.failures.delete(within);
     visit?.requests.push(
-      withoutUndefined({ newMessages, response, model, finish, usage: usageOf(usage), failures, within }),
+      withoutUndefined({ newMessages, response, model, finish, usage: usageView(usage), failures, within }),
     );
   }
 
@@ -251,19 +245,12 @@ function traceCall(call: TraceCall): TraceCall {
 function changesOf({ run, before }: OpenVisit): HistoryChanges {
   const { entries } = run.state.history;
   if (!before || before.entries === entries) return { added: entries.slice(before?.length), removed: [] };
-  const first = commonLength(before, entries);
-  const [left, added] = [before.entries.slice(first, before.length), entries.slice(first)];
-  const [known, kept] = [left, added].map((list) => new Set(list.map(({ number }) => number)));
+  const start = before.entries.slice(0, before.length);
+  const [known, kept] = [start, entries].map((list) => new Set(list.map(({ number }) => number)));
   return {
-    added: added.filter(({ number }) => !known?.has(number)),
-    removed: left.filter(({ number }) => !kept?.has(number)),
+    added: entries.filter(({ number }) => !known?.has(number)),
+    removed: start.filter(({ number }) => !kept?.has(number)),
   };
-}
-
-function commonLength({ entries, length }: HistoryStart, after: readonly NumberedMessage[]): number {
-  let common = 0;
-  while (common < length && entries[common]?.number === after[common]?.number) common++;
-  return common;
 }
 
 function traceMessages({ added, removed }: HistoryChanges): TraceVisit["messages"] {
@@ -271,13 +258,6 @@ function traceMessages({ added, removed }: HistoryChanges): TraceVisit["messages
     added: added.map(({ number, message }) => ({ number, message: viewedValue(message) })),
     removed: removed.map(({ number }) => [number, number] as const),
   };
-}
-
-function usageOf(usage: PipelineEvents["modelRequestCompleted"]["usage"]): TraceModelRequest["usage"] {
-  if (!usage) return undefined;
-  const { inputTokens, outputTokens, totalTokens, inputTokenDetails } = usage;
-  const cachedInputTokens = inputTokenDetails?.cacheReadTokens;
-  return withoutUndefined({ inputTokens, outputTokens, totalTokens, cachedInputTokens });
 }
 
 /** A request for input of a replayed run, with the values of the run. */

@@ -6,6 +6,8 @@ import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { startOfLane, type RunStart } from "../../agent/feature/RunRequest.ts";
 import { executeRun } from "../../agent/run/executeRun.ts";
 import type { RunStateSeed } from "../../agent/state/RunState.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
+import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import { IterationLimitError } from "../../errors/strategyErrors.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { Recording, RecordedInput, RecordedEnd } from "../recording/Recording.ts";
@@ -13,6 +15,7 @@ import { type Divergence, type FoundDifference, shownError, sameValue } from "..
 import { repliedTo, unaskedApproval } from "../results/repliedTo.ts";
 import type { RunTrace } from "../trace/RunTrace.ts";
 import { ExactReplay } from "./ExactReplay.ts";
+import { ReplayedLine } from "./LineReplay.ts";
 import { definitionOf, ReplayDefinitions } from "./replayDefinition.ts";
 import { ReplayedPersistence } from "./ReplayedPersistence.ts";
 import { replayModelRequest, replayToolCall, callInRecording } from "./replayRequests.ts";
@@ -86,7 +89,7 @@ function install(replay: ExactReplay, definitions: ReplayDefinitions, pipeline: 
     const recorded = line.branch(key, run);
     if (!recorded && !line.isTail) replay.diverge(run, nodeId, { what: "branches", actual: key });
     if (!recorded) {
-      await replay.hold(replay.placeholder(line));
+      await replay.hold(new ReplayedLine(line));
       return begun;
     }
     return { start: replay.starting(replay.nested(line, recorded), begun.start) };
@@ -242,8 +245,12 @@ export function freshStart(recording: Recording): RunStart {
 function keptState(history: NonNullable<Recording["history"]>, { parts }: Recording["line"]): RunStateSeed {
   const [first] = parts[0]?.checkpoints ?? [];
   return {
-    messages: history.map((message, at) => ({ number: at + 1, message })),
+    messages: numbered(history),
     numbers: { next: history.length + 1 },
     ...(first?.iteration === 0 && { added: first.added }),
   };
+}
+
+export function numbered(messages: readonly Message[]): readonly NumberedMessage[] {
+  return messages.map((message, at) => ({ number: at + 1, message }));
 }

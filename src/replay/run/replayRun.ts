@@ -85,11 +85,7 @@ export async function replayRun(agent: AIAgent<never, unknown>, options: ReplayR
 /** Reads the start of a counterfactual replay. @throws RunNotFoundError, RecordingPrunedError, NotSupportedError */
 async function readCandidateStart(
   log: RecordLog,
-  {
-    agentId,
-    runId,
-    from,
-  }: { readonly agentId: string; readonly runId: string | undefined; readonly from: string | undefined },
+  { agentId, runId, from }: Pick<ReplayRunOptions, "agentId" | "runId" | "from">,
 ): Promise<CandidateStart> {
   if (log.capabilities.keeps !== undefined) throw new NotSupportedError("replayRun()", "a log of model responses");
   const stored = await AgentLog.read(log, agentId);
