@@ -159,14 +159,7 @@ export function eventCheckpoint(
   checkpointId: string,
   { version, node, iteration, progress, summary }: CheckpointRecord,
 ): EventCheckpoint {
-  return {
-    checkpointId,
-    version,
-    nodeId: node,
-    iteration,
-    ...(progress !== undefined && { progress }),
-    ...(summary !== undefined && { progressSummary: summary }),
-  };
+  return withoutUndefined({ checkpointId, version, nodeId: node, iteration, progress, progressSummary: summary });
 }
 
 /** Returns the reason for a checkpoint. @param started The reason if it is the first checkpoint. */

@@ -40,16 +40,11 @@ export const telemetrySchema: z.ZodType<Telemetry> = customSchema(
   (value) => typeof (value as Partial<Telemetry> | null)?.agents?.run === "function",
 );
 
-/** Starts an operation. Without telemetry, `operation` is not called, and the span does nothing. */
-function startSpan(telemetry: Telemetry | undefined, operation: () => TelemetryOperation): ActiveSpan {
-  return telemetry ? telemetry.begin(operation()) : ActiveSpan.none;
-}
-
-/** Runs `action` as one operation, which ends when its promise settles. */
+/** Runs `action` as one operation, which ends when its promise settles. Without telemetry, the span does nothing. */
 export function traced<Result>(
   telemetry: Telemetry | undefined,
   operation: () => TelemetryOperation,
   action: (span: ActiveSpan) => Promise<Result>,
 ): Promise<Result> {
-  return within(startSpan(telemetry, operation), action);
+  return within(telemetry ? telemetry.begin(operation()) : ActiveSpan.none, action);
 }
