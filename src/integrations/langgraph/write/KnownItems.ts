@@ -8,6 +8,7 @@ interface Known {
   readonly thread: string;
   readonly item: Item;
   readonly fields: OwnFields;
+  readonly isDeep: boolean;
 }
 
 /**
@@ -20,18 +21,18 @@ export class KnownItems {
 
   find(thread: string, value: object): Item | undefined {
     const known = this.#known.get(value);
-    return known && known.thread === thread && hasFields(value, known.fields) ? known.item : undefined;
+    return known && known.thread === thread && hasFields(value, known) ? known.item : undefined;
   }
 
   /** @param fields - the result of {@link ownFields} when the item was created. */
   set(thread: string, value: object, item: Item, fields: OwnFields): void {
-    this.#known.set(value, { thread, item, fields });
+    this.#known.set(value, { thread, item, fields, isDeep: isMessage(value) });
   }
 }
 
 /** Returns `undefined` for an object that can change without a change of its fields, such as a `Map`. */
 export function ownFields(value: object): OwnFields | undefined {
-  const isDeep = messageClassOf(value) !== undefined;
+  const isDeep = isMessage(value);
   return isDeep || isPlain(value) ? addFields(value, isDeep, []) : undefined;
 }
 
@@ -43,15 +44,10 @@ function addFields(value: object, isDeep: boolean, fields: unknown[]): OwnFields
   return fields;
 }
 
-function hasFields(value: object, fields: OwnFields): boolean {
-  return endOfFields(value, messageClassOf(value) !== undefined, fields, 0) === fields.length;
-}
-
 /** Returns the index after the fields of a value, or -1 if a field differs. Must be fast. */
 function endOfFields(value: object, isDeep: boolean, fields: OwnFields, from: number): number {
   let at = from;
-  for (const key in value) {
-    if (!Object.hasOwn(value, key)) continue;
+  for (const key of Object.keys(value)) {
     const field = (value as Record<string, unknown>)[key];
     if (fields[at] !== key || !Object.is(field, fields[at + 1])) return -1;
     at += 2;
@@ -61,9 +57,17 @@ function endOfFields(value: object, isDeep: boolean, fields: OwnFields, from: nu
   return at;
 }
 
-/** Returns whether nested fields of a field are compared. `lc_kwargs` contains the same values again. */
+function hasFields(value: object, { fields, isDeep }: Known): boolean {
+  return endOfFields(value, isDeep, fields, 0) === fields.length;
+}
+
+function isMessage(value: object): boolean {
+  return messageClassOf(value) !== undefined;
+}
+
+/** Returns whether nested fields of a field are compared. The fields of all LangChain objects (`lc_…`) add no values. */
 function isOpened(key: string, field: unknown): field is object {
-  return typeof field === "object" && field !== null && key !== "lc_kwargs" && isPlain(field);
+  return typeof field === "object" && field !== null && !key.startsWith("lc_") && isPlain(field);
 }
 
 function isPlain(value: object): boolean {
