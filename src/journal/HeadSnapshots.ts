@@ -1,5 +1,4 @@
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
-import { headSnapshot } from "../checkpoint/data/headSnapshot.ts";
 import type { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
 import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
 import { readEntries } from "../storage/readEntries.ts";
@@ -56,6 +55,7 @@ export class HeadSnapshots {
   }
 
   async #make(): Promise<void> {
+    const { headSnapshot } = await import("../checkpoint/data/headSnapshot.ts");
     const { agentId, snapshotDue, storedBytes, unreadBytes } = this.#journal;
     this.#retryBytes = unreadBytes + leastShare * storedBytes;
     const following = this.#writer.follow();

@@ -3,7 +3,7 @@ import { packsIn, valueBytes } from "../checkpoint/records/blobReferences.ts";
 import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
 import { leanRecords } from "../checkpoint/format/leanRecords.ts";
 import { entryBytes, type Entry, type TornTail } from "../checkpoint/records/Entry.ts";
-import type { CheckpointNames } from "../checkpoint/lines/CheckpointNames.ts";
+import { type CheckpointNames, CheckpointPositions } from "../checkpoint/lines/CheckpointNames.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { LastPruning } from "../checkpoint/records/SnapshotRecord.ts";
 import type { AgentRecord, PrunedRecord } from "../checkpoint/records/AgentRecord.ts";
@@ -33,7 +33,6 @@ import type { BlobCells } from "../checkpoint/values/BlobCell.ts";
 import { assertCustody, type CustodyUse } from "./assertCustody.ts";
 import { agentSummary, mostCheckpoints } from "./agentSummary.ts";
 import { HeadSnapshots } from "./HeadSnapshots.ts";
-import { CheckpointPositions } from "./CheckpointPositions.ts";
 import { type AppendListener, type AppendOptions, LogWriter } from "./writer/LogWriter.ts";
 
 export interface JournalOptions {

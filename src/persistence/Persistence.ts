@@ -8,7 +8,6 @@ import { beginBranch, beginAgentCall } from "./starting/beginNested.ts";
 import { dueBetween } from "./saving/saveIfDue.ts";
 import { runOrResume } from "./run/runOrResume.ts";
 import { journalInputRequest } from "./waiting/journalInputRequest.ts";
-import { expectEnds, assertReplayComplete } from "./replay/Replay.ts";
 import { journalModelRequest } from "./calls/journalModelRequest.ts";
 import { failedCallsIn, journalToolCall } from "./calls/journalToolCall.ts";
 import type { PersistenceConfig } from "./config/PersistenceConfig.ts";
@@ -144,12 +143,12 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup): void 
   pipeline.onNodeStarting(({ run, nodeId, context }) => {
     const recorder = recorders.find(run);
     recorder?.enterNode(run, nodeId);
-    expectEnds(recorder?.recording, context);
+    recorder?.recording?.expectEnds(context);
   });
   pipeline.onNodeCompleted(async ({ run, next, nodeId, context }) => {
     const recorder = recorders.find(run);
     if (!recorder) return;
-    assertReplayComplete(recorder, nodeId, visitIn(visitOf(context)));
+    recorder.recording?.assertComplete(recorder.journal.agentId, nodeId, visitIn(visitOf(context)));
     if (setup.trimming) await (await import("./trimming/trimHistory.ts")).trimHistory(recorder.setup, run);
     if (recorder.journal.keeps !== "nothing") recorder.calls.forget(run.state.history);
     if (setup.environment) await noteEnvironment(setup.environment, run.state);
@@ -175,9 +174,9 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup): void 
  * @throws BranchesChangedError
  */
 function assertBranchesKept({ stored, forks, journal }: RunRecorder, nodeId: string, keys: readonly string[]) {
-  const lines = forks.version === undefined ? [] : (stored?.index.lines.branchesOf(forks.version) ?? []);
+  const places = forks.version === undefined ? [] : (stored?.branchesOf(forks.version) ?? []);
   const now = new Set(keys);
-  const begun = lines.flatMap(({ place }) => ("branch" in place ? [place.branch] : []));
+  const begun = places.flatMap((place) => ("branch" in place ? [place.branch] : []));
   const missing = begun.filter((key) => !now.has(key));
   if (missing.length > 0) throw new BranchesChangedError(journal.agentId, nodeId, missing, keys);
 }

@@ -1,10 +1,11 @@
+import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { CallChanges, NewChanges } from "../state/CallChanges.ts";
 import type { RunState } from "../state/RunState.ts";
 import type { AgentRun } from "./AgentRun.ts";
 import type { EndOrder } from "./EndOrder.ts";
-import type { NodeVisit } from "./PipelineEvents.ts";
+import type { InputRequestEvent, NodeVisit } from "./PipelineEvents.ts";
 
 /** The run, node and tool call of a context. Features can read them even after the context is closed. */
 export interface ContextBinding {
@@ -62,6 +63,14 @@ export function callOf(context: AgentContext): { readonly toolCallId: string } |
 /** Returns the id of the tool call around a request. `undefined` if the node makes the request. */
 export function withinOf(context: AgentContext): string | undefined {
   return bindingOf(context).call?.toolCallId;
+}
+
+export type InputRequestPlace = {
+  readonly [Key in "id" | "ordinal" | "within" | "question"]: RequestRecord[Key] | undefined;
+};
+
+export function requestPlace({ request: { id }, question, ordinal, context }: InputRequestEvent): InputRequestPlace {
+  return { id, question, ordinal, within: id === undefined ? withinOf(context) : undefined };
 }
 
 export function visitIn({ base, ordinal }: NodeVisit): Visit {

@@ -56,6 +56,10 @@ export function partsOfType<Type extends ContentPart["type"]>(
   return message.content.filter((part): part is Extract<ContentPart, { readonly type: Type }> => part.type === type);
 }
 
+export function callIdsIn(message: AssistantMessage): readonly string[] {
+  return partsOfType(message, "tool-call").map(({ toolCallId }) => toolCallId);
+}
+
 export function isMessage(value: unknown): value is Message {
   const { role, content } = Object(value) as Partial<Message>;
   return typeof role === "string" && (typeof content === "string" || Array.isArray(content));

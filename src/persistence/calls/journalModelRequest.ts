@@ -6,7 +6,6 @@ import type { FailedRequest, ModelFailure } from "../../checkpoint/records/callR
 import { answerKey, failureKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../saving/RunRecorder.ts";
-import { discardReplay } from "../replay/Replay.ts";
 import type { AskedDigest } from "../../agent/model/RequestDigest.ts";
 import { describeError } from "../../checkpoint/records/runRecords.ts";
 
@@ -60,7 +59,7 @@ function replayed(
   const number = recorded.failed.findIndex((failed) => asked.matches(failed.asked));
   const failure = recorded.failed[number];
   if (failure) return { error: failure.error, number };
-  discardReplay(recorder, event.context, visit, { recorded: "another model request", found: "a model request" });
+  recorder.recording?.discard(event.context, visit, { recorded: "another model request", found: "a model request" });
   return undefined;
 }
 

@@ -15,7 +15,7 @@ import { frozenCopy, countParts, frozenCopyInTurns } from "../../internal/frozen
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../saving/RunRecorder.ts";
 import { saveIfDue } from "../saving/saveIfDue.ts";
-import { type CallEnd, recordedCall } from "../replay/Replay.ts";
+import type { CallEnd } from "../replay/EarlierCalls.ts";
 import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { settledOutcome, type ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
 
@@ -43,7 +43,7 @@ export function journalToolCall(recorder: RunRecorder, event: ToolCallEvent, nex
   const known = recorder.calls.resultOf(toolCallId);
   if (known) return known;
   const ended = recorder.calls.isForgotten(toolCallId)
-    ? import("../replay/findCalls.ts").then(({ readForgotten }) => readForgotten(recorder, toolCallId))
+    ? import("../replay/EarlierCalls.ts").then(({ readForgotten }) => readForgotten(recorder, toolCallId))
     : recorder.calls.earlier?.endOf(toolCallId);
   const performing = ended ? ended.then((end) => (end ? outputOfEnd(toolCallId, end, event.tool) : make())) : make();
   recorder.calls.performed.set(toolCallId, performing);
@@ -54,7 +54,7 @@ export function journalToolCall(recorder: RunRecorder, event: ToolCallEvent, nex
 }
 
 async function replayOrPerform(recorder: RunRecorder, event: ToolCallEvent, next: Next): Promise<unknown> {
-  const recorded = recordedCall(recorder, event);
+  const recorded = recorder.recordedCall(event);
   if (!recorded) {
     await saveBefore(recorder, event);
     const facts = intentOf(recorder, event);

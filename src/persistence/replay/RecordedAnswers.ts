@@ -1,4 +1,4 @@
-import { visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
+import { type InputRequestPlace, requestPlace, visitIn } from "../../agent/feature/ContextBinding.ts";
 import { approvalDigest, questionDigest } from "../../agent/context/InputRequest.ts";
 import type { ApprovalVerdict } from "../../agent/tool/Tool.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
@@ -104,12 +104,6 @@ export class RecordedAnswers {
   askedBefore(event: InputRequestEvent): AskedBefore | undefined {
     return this.#byPlace.get(placeOf(visitIn(event.visit), requestPlace(event), event.approval !== undefined));
   }
-}
-
-type InputRequestPlace = { readonly [Key in "id" | "ordinal" | "within" | "question"]: RequestRecord[Key] | undefined };
-
-export function requestPlace({ request: { id }, question, ordinal, context }: InputRequestEvent): InputRequestPlace {
-  return { id, question, ordinal, within: id === undefined ? withinOf(context) : undefined };
 }
 
 /** @param isApproval Separates approvals from requests for input, whose answers must not approve a call. */

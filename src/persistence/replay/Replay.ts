@@ -4,7 +4,7 @@ import { endsOf, visitIn, visitOf, withinOf } from "../../agent/feature/ContextB
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import { decideRecorded } from "../../agent/tool/recordedCall.ts";
 import { callFacts } from "../../checkpoint/data/RequestedCalls.ts";
-import { type AssistantMessage, partsOfType } from "../../checkpoint/messages/Message.ts";
+import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { type FailedRequest, isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { isRefusal } from "../../checkpoint/records/requestRecords.ts";
@@ -22,11 +22,6 @@ interface RecordedModelAnswer {
   readonly answer: PromptAnswer;
   readonly asked: string | undefined;
   readonly failed: readonly FailedRequest[];
-}
-
-export interface CallEnd {
-  readonly outcome: OutcomeRecord;
-  readonly output?: unknown;
 }
 
 /** The recorded work of the next node. If the node repeats its requests and calls, they get the recorded results. */
@@ -88,23 +83,42 @@ export class Replay {
     return this.#answers.get(answerKey(visit, ordinal, within));
   }
 
-  call(id: string): RecordedCall | undefined {
+  #call(id: string): RecordedCall | undefined {
     this.#askedFor.add(id);
     return this.#calls.get(id);
   }
 
-  callAt(visit: Visit, ordinal: number, within: string | undefined): RecordedCall | undefined {
+  #callAt(visit: Visit, ordinal: number, within: string | undefined): RecordedCall | undefined {
     const call = this.#placed.get(answerKey(visit, ordinal, within));
     if (call) this.#askedFor.add(call.call);
     return call;
   }
 
-  endsOf(visit: Visit): readonly string[] {
-    return recordedEnds({ ...this.#recorded, calls: this.#calls }, visit);
+  /** Prepares the order in which a node receives its results: first all recorded ones. */
+  expectEnds(context: AgentContext): void {
+    const recorded = { ...this.#recorded, calls: this.#calls };
+    for (const key of recordedEnds(recorded, visitIn(visitOf(context)))) endsOf(context).add(key);
+  }
+
+  /**
+   * Returns the record of a call. If the call differs, discards the replay of the node and returns `undefined`.
+   *
+   * @throws ReplayDivergedError if the first attempt had an effect
+   */
+  recordedCall(event: ToolCallEvent): RecordedCall | undefined {
+    const { origin, tool, context, input, toolCallId } = event;
+    const visit = visitIn(event.visit);
+    const isAsked = origin.kind === "model";
+    const recorded = isAsked ? this.#call(toolCallId) : this.#callAt(visit, origin.ordinal, withinOf(context));
+    if (!recorded || this.#isSame(recorded, event, isAsked ? inputAskedFor(origin) : input)) return recorded;
+    const before = callFacts(recorded).tool;
+    const found = before === tool.name ? `a call of "${tool.name}" with another input` : `a call of "${tool.name}"`;
+    this.discard(context, visit, { recorded: `a call of "${before}" (${recorded.call})`, found });
+    return undefined;
   }
 
   /** Returns whether a call equals the recorded call. @param asked The input of the call in the recorded response. */
-  isSame(recorded: RecordedCall, { tool, input }: ToolCallEvent, asked: unknown): boolean {
+  #isSame(recorded: RecordedCall, { tool, input }: ToolCallEvent, asked: unknown): boolean {
     const { call } = recorded;
     const before = this.#inputs.has(call) ? this.#inputs.get(call) : asked;
     return callFacts(recorded).tool === tool.name && (before === input || isSameValue(before, input));
@@ -115,19 +129,39 @@ export class Replay {
     return (areChecked || this.#asksAgain) && !isOver(outcome);
   }
 
-  wasAskedFor(call: string): boolean {
-    return this.#askedFor.has(call);
+  /** Checks that a finished node has repeated all recorded calls with an effect. @throws ReplayDivergedError */
+  assertComplete(agentId: string, nodeId: string, visit: Visit): void {
+    const effects = this.#effectsOf(visit);
+    // A call within another call is repeated only by that call.
+    const isOwn = (call: RecordedCall) => (call.intent ?? call.outcome)?.within === undefined;
+    const missing = effects.find((call) => isOwn(call) && !this.#askedFor.has(call.call));
+    if (!missing) return;
+    const recorded = `a call of "${callFacts(missing).tool}" (${missing.call})`;
+    throw new ReplayDivergedError(agentId, nodeId, recorded, "nothing more", effects.map(shown));
   }
 
-  effectsOf(visit: Visit): readonly RecordedCall[] {
-    const hadEffect = (call: RecordedCall) => callFacts(call).effect !== "none" && !call.outcome?.error;
-    return [...this.#calls.values()].filter((call) => isSameVisit(call.visit, visit) && hadEffect(call));
-  }
-
-  drop(visit: Visit): void {
+  /**
+   * Discards the remaining records of a node whose request differs from the recorded one.
+   *
+   * @throws ReplayDivergedError if the first attempt had an effect
+   */
+  discard(
+    context: AgentContext,
+    visit: Visit,
+    { recorded, found }: { readonly recorded: string; readonly found: string },
+  ): void {
+    const effects = this.#effectsOf(visit);
+    if (effects.length > 0)
+      throw new ReplayDivergedError(context.agentId, context.nodeId, recorded, found, effects.map(shown));
     for (const [key, answer] of this.#answers) if (isSameVisit(answer.visit, visit)) this.#answers.delete(key);
     for (const [key, call] of this.#placed) if (isSameVisit(call.visit, visit)) this.#placed.delete(key);
     for (const { call, visit: of } of this.#calls.values()) if (isSameVisit(of, visit)) this.#calls.delete(call);
+    endsOf(context).forgetUnreached();
+  }
+
+  #effectsOf(visit: Visit): readonly RecordedCall[] {
+    const hadEffect = (call: RecordedCall) => callFacts(call).effect !== "none" && !call.outcome?.error;
+    return [...this.#calls.values()].filter((call) => isSameVisit(call.visit, visit) && hadEffect(call));
   }
 
   notesOf(call: string, key: string): readonly unknown[] {
@@ -170,11 +204,6 @@ function triedAgain(call: RecordedCall): RecordedCall {
 /** Returns whether a call has no result to replay, so that its tool runs again. */
 function isMadeAgain(outcome: OutcomeRecord | undefined): boolean {
   return outcome !== undefined && (outcome.moved ?? outcome.unstarted ?? outcome.suspended) === true;
-}
-
-/** Prepares the order in which a node receives its results: first all recorded ones. */
-export function expectEnds(recording: Replay | undefined, context: AgentContext): void {
-  for (const key of recording?.endsOf(visitIn(visitOf(context))) ?? []) endsOf(context).add(key);
 }
 
 type Recorded = Pick<AgentState, "answers" | "calls" | "requests">;
@@ -233,89 +262,14 @@ function hasEnded(call: RecordedCall): boolean {
   return isOver(outcome) && decideRecorded(outcome, callFacts(call).effect) === "replay";
 }
 
-interface Replaying {
-  readonly recording: Replay | undefined;
-}
-
-/**
- * Discards the remaining records of a node whose request differs from the recorded one.
- *
- * @throws ReplayDivergedError if the first attempt had an effect
- */
-export function discardReplay(
-  { recording }: Replaying,
-  context: AgentContext,
-  visit: Visit,
-  difference: { readonly recorded: string; readonly found: string },
-): void {
-  const effects = recording?.effectsOf(visit) ?? [];
-  if (effects.length > 0)
-    throw new ReplayDivergedError(
-      context.agentId,
-      context.nodeId,
-      difference.recorded,
-      difference.found,
-      effects.map(shown),
-    );
-  recording?.drop(visit);
-  endsOf(context).forgetUnreached();
-}
-
-/** Checks that a finished node has repeated all recorded calls with an effect. @throws ReplayDivergedError */
-export function assertReplayComplete(
-  { recording, journal: { agentId } }: Replaying & { readonly journal: { readonly agentId: string } },
-  nodeId: string,
-  visit: Visit,
-): void {
-  const effects = recording?.effectsOf(visit) ?? [];
-  // A call within another call is repeated only by that call.
-  const isOwn = (call: RecordedCall) => (call.intent ?? call.outcome)?.within === undefined;
-  const missing = effects.find((call) => isOwn(call) && !recording?.wasAskedFor(call.call));
-  if (!missing) return;
-  const recorded = `a call of "${callFacts(missing).tool}" (${missing.call})`;
-  throw new ReplayDivergedError(agentId, nodeId, recorded, "nothing more", effects.map(shown));
-}
-
 function shown(call: RecordedCall): ReplayDivergedError["effects"][number] {
   const { outcome } = call;
   const inDoubt = !outcome || outcome.retry === true || outcome.unknown === true;
   return { toolCallId: call.call, toolName: callFacts(call).tool, inDoubt };
 }
 
-/**
- * Returns the record of a call. If the call differs, discards the replay of the node and returns `undefined`.
- *
- * @throws ReplayDivergedError if the first attempt had an effect
- */
-export function recordedCall(recorder: Replaying, event: ToolCallEvent): RecordedCall | undefined {
-  const { recording } = recorder;
-  const { origin, tool, context, input, visit: at } = event;
-  const visit = visitIn(at);
-  const recorded =
-    origin.kind === "model"
-      ? recording?.call(event.toolCallId)
-      : recording?.callAt(visit, origin.ordinal, withinOf(context));
-  const asked = origin.kind === "model" ? inputAskedFor(origin) : input;
-  if (!recorded || recording?.isSame(recorded, event, asked)) return recorded;
-  const before = callFacts(recorded).tool;
-  const found = before === tool.name ? `a call of "${tool.name}" with another input` : `a call of "${tool.name}"`;
-  discardReplay(recorder, context, visit, { recorded: `a call of "${before}" (${recorded.call})`, found });
-  return undefined;
-}
-
 /** Returns the input in the response. The input of the call can differ, because another runtime may have parsed it. */
 function inputAskedFor({ message, index }: Extract<CallOrigin, { readonly kind: "model" }>): unknown {
   const part = message.content[index];
   return typeof part === "object" && part.type === "tool-call" ? part.input : undefined;
-}
-
-export function callIdsIn(message: AssistantMessage): readonly string[] {
-  return partsOfType(message, "tool-call").map(({ toolCallId }) => toolCallId);
-}
-
-/** Returns the calls of the run. If a later run executes a message of this run, its calls get other ids. */
-export function countedCalls(index: LogProjection, { calls, runId }: AgentState): Map<string, RecordedCall> {
-  const begun = [...index.lanes.values()].find((start) => start.runId === runId && start.record.keep === "history");
-  const isOwn = ({ intent, outcome }: RecordedCall) => !begun || ((intent ?? outcome)?.lane ?? 0) >= begun.record.lane;
-  return new Map([...calls].filter(([, call]) => isOwn(call) && index.counts(call)));
 }

@@ -27,7 +27,7 @@ import { restartLine, runAt, continueFromHead } from "../executionPoint/continue
 import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import type { RunRecorder } from "../saving/RunRecorder.ts";
 import { fitLane } from "../migration/fitLines.ts";
-import { restoredRun } from "../starting/startRecorder.ts";
+import { restoredRun } from "../starting/restoredRun.ts";
 import { doneBefore, storedReport, finishedReport } from "./finishedRollback.ts";
 import { applyParticipants, planParticipants } from "./participants.ts";
 import { goalRecord, revertCalls } from "./revertCalls.ts";

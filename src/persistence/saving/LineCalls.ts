@@ -1,23 +1,7 @@
-import {
-  type FailedRequest,
-  type IntentRecord,
-  type OutcomeRecord,
-  isOver,
-} from "../../checkpoint/records/callRecords.ts";
+import type { FailedRequest, IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import { callIdsIn } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
-import { callIdsIn, type CallEnd, countedCalls } from "../replay/Replay.ts";
-import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
-import { mayBeToolCallId } from "../../checkpoint/ids/toolCallId.ts";
-import { isSinceVisit, type Visit } from "../../checkpoint/records/Visit.ts";
-import {
-  type AgentState,
-  nextVisitOf,
-  type ProjectionBase,
-  type RecordedCall,
-} from "../../checkpoint/state/AgentState.ts";
-import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import type { Journal } from "../../journal/Journal.ts";
-import type { KnownCalls } from "../replay/findCalls.ts";
+import type { EarlierCalls } from "../replay/EarlierCalls.ts";
 
 export class LineCalls {
   readonly performed = new Map<string, Promise<unknown>>();
@@ -94,55 +78,5 @@ export class LineCalls {
     return calls
       .filter(({ effect }) => effect !== "none")
       .map(({ lane, visit, call }) => ({ kind: "outcome", lane, visit, call, suspended: true }));
-  }
-}
-
-/** The calls before the next node. If a message is executed again, its calls return their first outcomes. */
-export class EarlierCalls implements KnownCalls {
-  readonly calls: Map<string, RecordedCall>;
-  /** Ids of calls for which the log need not be searched. If such a call has no known record, it was not made. */
-  readonly requested = new Set<string>();
-  readonly answers: AgentState["answers"];
-  readonly base: ProjectionBase | undefined;
-  readonly #next: Visit;
-  /** Resolves when the whole log was read. */
-  reading: Promise<void> | undefined;
-
-  constructor(
-    readonly journal: Journal,
-    index: LogProjection,
-    state: AgentState,
-    readonly lane: number,
-  ) {
-    this.calls = countedCalls(index, state);
-    this.answers = state.answers;
-    this.base = index.base;
-    this.#next = nextVisitOf(state);
-  }
-
-  /** Adds the calls of a response that this process received. */
-  addAnswer(message: AssistantMessage): void {
-    for (const call of callIdsIn(message)) this.requested.add(call);
-  }
-
-  /** Reads the calls of a message that can be missing in the restored state. `undefined` if none can be missing. */
-  find(message: AssistantMessage): Promise<void> | undefined {
-    if (!this.base || this.reading) return this.reading;
-    const unknown = callIdsIn(message)
-      .filter(mayBeToolCallId)
-      .filter((call) => !this.calls.has(call) && !this.requested.has(call));
-    if (unknown.length === 0) return undefined;
-    return import("../replay/findCalls.ts").then(({ findCalls }) => findCalls(this, new Set(unknown)));
-  }
-
-  /** Returns the outcome of a call in an earlier node. `undefined` if the call must be made. */
-  endOf(call: string): Promise<CallEnd> | undefined {
-    const outcome = this.outcomeOf(call);
-    return outcome && import("../replay/findCalls.ts").then(({ readEnd }) => readEnd(this.journal, outcome));
-  }
-
-  outcomeOf(call: string): OutcomeRecord | undefined {
-    const { outcome, visit = this.#next } = this.calls.get(call) ?? {};
-    return !isSinceVisit(visit, this.#next) && isOver(outcome) ? outcome : undefined;
   }
 }

@@ -3,7 +3,8 @@ import type { BranchResult } from "../../agent/feature/RunRequest.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { DecisionRecord, StructureRecord, LanePlace } from "../../checkpoint/records/lineRecords.ts";
-import type { AgentLog } from "../../storage/AgentLog.ts";
+import type { RunState } from "../../agent/state/RunState.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { RecordedAnswers } from "../replay/RecordedAnswers.ts";
 import type { Replay } from "../replay/Replay.ts";
 import type { CheckpointHead } from "./checkpointRecord.ts";
@@ -26,8 +27,25 @@ export interface RecorderStart<Recorder> {
   readonly replies?: RecordedAnswers;
   readonly named?: NamedCheckpoints;
   readonly line?: RecordedLine | undefined;
-  readonly stored?: AgentLog | undefined;
+  readonly stored?: StoredLines<Recorder> | undefined;
   readonly parent?: Recorder | undefined;
+}
+
+/** The branches and sub-agents in the log of a restored run. Methods return `undefined` if the log has none at a place. */
+export interface StoredLines<Recorder> {
+  branchesOf(fork: number): readonly LanePlace[];
+  /** Returns the result of a finished branch, or a recorder that continues the branch. */
+  branch(
+    parent: Recorder,
+    place: LanePlace,
+    state: RunState,
+  ): { readonly lanes: readonly number[]; readonly result: BranchResult } | { readonly recorder: Recorder } | undefined;
+  /** Returns the output of a finished sub-agent, or a recorder that continues the sub-agent. */
+  agent(
+    parent: Recorder,
+    setup: PersistenceSetup,
+    place: LanePlace,
+  ): { readonly output: unknown } | { readonly recorder: Recorder } | undefined;
 }
 
 export interface RecordedLine {

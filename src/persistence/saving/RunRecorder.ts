@@ -1,4 +1,5 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { RunStart, BranchResult } from "../../agent/feature/RunRequest.ts";
 import type { RunSettings, RunState } from "../../agent/state/RunState.ts";
 import type { NextStep } from "../../agent/strategy/StrategyGraph.ts";
@@ -10,12 +11,12 @@ import type { DecisionRecord, StructureRecord, CheckpointRecord } from "../../ch
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { SnapshotRecord } from "../../checkpoint/records/SnapshotRecord.ts";
+import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { statusAfter } from "../../checkpoint/state/StatusState.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordedAnswers } from "../replay/RecordedAnswers.ts";
 import type { Replay } from "../replay/Replay.ts";
 import { RequestDigest } from "../../agent/model/RequestDigest.ts";
@@ -39,8 +40,8 @@ import { snapshotIfDue, snapshotOf } from "./snapshot.ts";
 export class RunRecorder {
   lane: number;
   readonly line: RecordedLine;
-  /** The log from which the run was restored, if it can contain open branches or sub-agents. */
-  readonly stored: AgentLog | undefined;
+  /** The branches and sub-agents in the log from which the run was restored. */
+  readonly stored: RecorderStart<RunRecorder>["stored"];
   readonly parent: RunRecorder | undefined;
   readonly structure: StructureRecord;
   /** The newest recorder of each open branch or sub-agent. */
@@ -122,6 +123,11 @@ export class RunRecorder {
   #savesBeginning(run: AgentRun): boolean {
     if (!this.head && this.parent) return true;
     return this.setup.automatic && (!this.head || this.start.unresolved === true) && !this.recording?.reaches(run);
+  }
+
+  /** Returns the record of a call that a repeated node makes again. @throws ReplayDivergedError */
+  recordedCall(event: ToolCallEvent): RecordedCall | undefined {
+    return this.recording?.recordedCall(event);
   }
 
   beginFork(run: AgentRun, node: string, input: unknown): void {

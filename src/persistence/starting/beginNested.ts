@@ -6,15 +6,11 @@ import type {
 } from "../../agent/feature/PipelineEvents.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { LanePlace, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
-import { BranchChanges as StoredBranch } from "../../checkpoint/state/BranchChanges.ts";
-import type { AgentLog } from "../../storage/AgentLog.ts";
 import { LineCalls } from "../saving/LineCalls.ts";
 import type { RunRecorder } from "../saving/RunRecorder.ts";
 import { recorders } from "../saving/recorders.ts";
-import { newLine, restoredLine } from "./startRecorder.ts";
-import { storedResult } from "../../agent/feature/storedResult.ts";
+import { newLine } from "./startRecorder.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import { lineValue } from "../../checkpoint/state/lineValue.ts";
 import { FeatureNotInstalledError, UnknownToolError } from "../../errors/agentErrors.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { structureRecord, structureReference } from "../saving/strategyRecord.ts";
@@ -31,33 +27,15 @@ export async function beginBranch(
   const { key, run } = event;
   const parent = recorders.of(run);
   const place = { parent: parent.lane, fork: parent.forks.version ?? 0, branch: key };
-  const stored = storedBranch(parent, place);
-  const result = stored && storedResult((slot) => stored.log.readValue(slot), stored.branch, run.state);
-  if (result) {
-    parent.forks.addBranch(key, stored.branch.lanes);
-    return { result };
+  const stored = parent.stored?.branch(parent, place, run.state);
+  if (stored && "result" in stored) {
+    parent.forks.addBranch(key, stored.lanes);
+    return { result: stored.result };
   }
-  const recorder = stored ? restored(parent, stored) : begunBranch(parent, place, beginning.start);
+  const recorder = stored?.recorder ?? begunBranch(parent, place, beginning.start);
   parent.forks.addBranch(key, recorder.line.lanes);
   recorders.add(recorder);
   return { start: recorder.start };
-}
-
-interface StoredIn {
-  readonly log: AgentLog;
-  readonly branch: StoredBranch;
-}
-
-function storedBranch({ stored: log }: RunRecorder, place: LanePlace): StoredIn | undefined {
-  const line = log?.index.lines.lineOf(place);
-  return log && line && { log, branch: new StoredBranch(log.index, line) };
-}
-
-function restored(parent: RunRecorder, { log, branch: { line, lanes } }: StoredIn): RunRecorder {
-  const { lane, place } = line;
-  const recorder = restoredLine(parent, parent.setup, { what: "a branch", log, lane, place, lanes: [...lanes] });
-  recorder.newSettings = parent.newSettings;
-  return recorder;
 }
 
 function begunBranch(parent: RunRecorder, place: LanePlace, start: RunStart): RunRecorder {
@@ -95,27 +73,11 @@ export async function beginAgentCall(
   // A resume or a rollback finds the sub-agent by the name of its tool.
   if (parent.setup.at([toolName]) !== setup) throw new UnknownToolError(toolName, [...parent.setup.tools.keys()]);
   const place = { parent: parent.lane, call: toolCallId };
-  const { stored: log } = parent;
-  const line = log?.index.lines.lineOf(place);
-  const ended = log && line && outputOf(log, line.lane);
-  if (ended) return ended;
-  const recorder =
-    log && line
-      ? restoredLine(parent, setup, {
-          what: "an agent",
-          log,
-          lane: line.lane,
-          place,
-          lanes: line.lanes.map(([lane]) => lane),
-        })
-      : begunAgent(parent, setup, place, beginning.start);
+  const stored = parent.stored?.agent(parent, setup, place);
+  if (stored && "output" in stored) return stored;
+  const recorder = stored?.recorder ?? begunAgent(parent, setup, place, beginning.start);
   recorders.add(recorder);
   return { start: recorder.start };
-}
-
-function outputOf(log: AgentLog, lane: number): { readonly output: unknown } | undefined {
-  const { record, order } = log.index.latestOf(lane) ?? {};
-  return record?.ended ? { output: log.readValue(lineValue(log.index, lane, record.input, order)) } : undefined;
 }
 
 function begunAgent(parent: RunRecorder, setup: PersistenceSetup, place: LanePlace, start: RunStart): RunRecorder {

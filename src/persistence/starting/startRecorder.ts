@@ -1,32 +1,19 @@
-import type { LanePlace, LaneRecord, CheckpointRecord, CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
-import type { RunStart, BranchResult } from "../../agent/feature/RunRequest.ts";
+import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { RunStateSeed } from "../../agent/state/RunState.ts";
+import { type ContentPart, type Message, partsOfType, type ToolMessage } from "../../checkpoint/messages/Message.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { LanePlace, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
-import { type AgentState, firstVisitOf, nextVisitOf, refusedCalls } from "../../checkpoint/state/AgentState.ts";
-import { foldLine } from "../../checkpoint/state/foldTo.ts";
-import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
-import { linesTo } from "../../checkpoint/lines/lineage.ts";
-import { joinedBranches } from "../../checkpoint/state/BranchChanges.ts";
-import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
+import { type AgentState, firstVisitOf } from "../../checkpoint/state/AgentState.ts";
+import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { linePath } from "../../checkpoint/data/linePath.ts";
-import { eventCheckpoint, eventLine } from "../../listeners/eventEmitter.ts";
-import { RecordedAnswers } from "../replay/RecordedAnswers.ts";
-import { LineCalls, EarlierCalls } from "../saving/LineCalls.ts";
-import { Replay } from "../replay/Replay.ts";
-import type { CheckpointHead } from "../saving/checkpointRecord.ts";
-import { NamedCheckpoints } from "../saving/CreateCheckpointOptions.ts";
-import { RunRecorder } from "../saving/RunRecorder.ts";
 import type { RecordedLine, RecorderStart } from "../saving/RecorderStart.ts";
-import { seedOf, storedResult } from "../../agent/feature/storedResult.ts";
+import { RunRecorder } from "../saving/RunRecorder.ts";
 import { structureRecord, structureReference } from "../saving/strategyRecord.ts";
-import { type ContentPart, type Message, partsOfType, type ToolMessage } from "../../checkpoint/messages/Message.ts";
-import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 
 export interface StoredState {
   readonly log: AgentLog;
@@ -70,66 +57,6 @@ export function newRun(
   return new RunRecorder(setup, journal, run, start, { structure, opening: records, origin });
 }
 
-interface Restored {
-  readonly lane: number;
-  readonly run: RunRecord;
-  readonly opening: readonly AgentRecord[];
-  readonly head?: CheckpointHead;
-  readonly by?: "resume" | "branch" | "rollback";
-  readonly line?: RecordedLine | undefined;
-  readonly parent?: RunRecorder | undefined;
-}
-
-/** Returns the recorder of a run that continues from a stored state, on its lane or on a new one with `opening`. */
-export function restoredRun(
-  setup: PersistenceSetup,
-  journal: Journal,
-  stored: StoredState,
-  options: Restored,
-): RunRecorder {
-  const { log, state } = stored;
-  const { index } = log;
-  const { checkpoint } = state;
-  const { lane, run, opening, head = checkpoint, line, parent } = options;
-  const reader = log.reader(state);
-  const from = nextVisitOf(state);
-  const earlier = new EarlierCalls(journal, index, state, lane);
-  const start = restoredStart(journal, stored, { ...options, earlier });
-  tellRestored(setup, journal, stored, options);
-  return new RunRecorder(setup, journal, run, start, {
-    structure: structureRecord(setup, lane, journal),
-    opening,
-    head: head && { version: head.version, id: head.id },
-    openFork: index.lines.openForkOn(lane),
-    recording: new Replay(state, reader, index, from),
-    calls: new LineCalls(earlier),
-    replies: new RecordedAnswers(state, reader, journal.sha256, index.statusState),
-    ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(index, checkpoint) }),
-    line,
-    parent,
-    ...(index.lines.childrenOf(lane).length > 0 && { stored: log }),
-  });
-}
-
-/** A branch or sub-agent in the log. `what` describes it in errors. */
-interface StoredLine extends RecordedLine {
-  readonly what: string;
-  readonly log: AgentLog;
-  readonly lane: number;
-}
-
-/** Returns the recorder of a branch or sub-agent that continues from the log. */
-export function restoredLine(
-  parent: RunRecorder,
-  setup: PersistenceSetup,
-  { what, log, lane, ...line }: StoredLine,
-): RunRecorder {
-  const state = foldLine(log.index, lane);
-  if (!state) throw new UnreadableValueError(`lane ${lane} of ${what} is not in the log`);
-  const { journal, run } = parent;
-  return restoredRun(setup, journal, { log, state }, { lane, run, opening: [], line, parent });
-}
-
 interface NewLine extends Pick<RecorderStart<RunRecorder>, "structure" | "restored" | "calls"> {
   readonly place: LanePlace;
   readonly opening: (lane: number) => readonly AgentRecord[];
@@ -158,79 +85,6 @@ export function newLine(
     line,
     parent,
   });
-}
-
-function restoredStart(
-  journal: Journal,
-  { log, state }: StoredState,
-  restored: Restored & { readonly earlier: EarlierCalls },
-): RunStart {
-  const { lane, run, earlier } = restored;
-  const { index } = log;
-  const { checkpoint } = state;
-  const reader = log.reader(state);
-  const refused = refusedCalls(state);
-  const { node, input, unresolved }: Pick<CheckpointRecord, "node" | "input" | "unresolved"> = checkpoint?.record ?? {
-    node: "start",
-    input: state.run?.input,
-  };
-  const seed = seedOf(state, reader, journal.numbers);
-  return {
-    nodeId: node,
-    input: reader.read(input),
-    ...(unresolved && { unresolved: true }),
-    state: seed,
-    ...(checkpoint && joinedAt(checkpoint, { log, seed, journal })),
-    ...placeOf(journal, run, lane, nextVisitOf(state)),
-    ...withoutUndefined({ usage: index.usageOf(run.run) }),
-    isRecordedCall: (id) => earlier.calls.has(id),
-    findCalls: (message) => earlier.find(message),
-    isRefusedCall: (id) => refused.has(id),
-    ...(earlier.calls.size > 0 && { recordedOn: recordedOn(journal, index, state, lane) }),
-  };
-}
-
-/** Returns the other lanes on which the next node has already started. */
-function recordedOn(
-  { agentId }: Journal,
-  index: LogProjection,
-  state: AgentState,
-  lane: number,
-): NonNullable<RunStart["recordedOn"]> {
-  const others = linesTo(index, agentId, state.lane).filter((line) => line.lane !== lane);
-  return others.map((line) => {
-    const [visitBase] = nextVisitOf({ checkpoint: state.checkpoint, lane: line.lane });
-    return { line, visitBase };
-  });
-}
-
-function tellRestored(
-  setup: PersistenceSetup,
-  { agentId }: Journal,
-  { log: { index }, state: { checkpoint } }: StoredState,
-  { run, by }: Restored,
-): void {
-  if (!checkpoint || !by) return;
-  const shown = eventCheckpoint(checkpoint.id, checkpoint.record);
-  const at = eventLine(linePath(index, checkpoint.record.lane));
-  setup.tell({ type: "checkpoint_restored", agentId, runId: run.run, ...at, by, ...shown });
-}
-
-function joinedAt(
-  checkpoint: CheckpointPoint,
-  { log, seed, journal }: { readonly log: AgentLog; readonly seed: RunStateSeed; readonly journal: Journal },
-): Pick<RunStart, "joined"> {
-  const branches = joinedBranches(log.index, checkpoint);
-  if (!branches) return {};
-  const { settings = { model: "", tools: [] }, requirements = {} } = seed;
-  const joined = new Map<string, BranchResult>();
-  for (const [key, branch] of branches) {
-    const result = storedResult((slot) => log.readValue(slot), branch, { settings, requirements });
-    if (!result) continue;
-    journal.writer.noteJoined(branch.lanes, result.added);
-    joined.set(key, result);
-  }
-  return { joined };
 }
 
 export function placeOf(

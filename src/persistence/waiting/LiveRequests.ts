@@ -14,7 +14,6 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { RunRecorder } from "../saving/RunRecorder.ts";
 import { recorders } from "../saving/recorders.ts";
-import { restoredRun } from "../starting/startRecorder.ts";
 import { assertAnswersFit, type EncodeReply, endOf, type GivenReply } from "./givenReply.ts";
 import { type AskedRequest, askedRecords, tellOpened, leftMs, replyRecord, type ReplyEnd } from "./askedRecords.ts";
 import { endsAt, isListDue, runningStatus, waitingStatus } from "./pendingRequests.ts";
@@ -233,6 +232,7 @@ export class LiveRequests implements Disposable {
     const { setup, run, lane, line, parent } = recorder;
     const journal = this.#journal;
     this.#forgetOthers(recorder);
+    const { restoredRun } = await import("../starting/restoredRun.ts");
     const head = await journal.readNow();
     const { log } = head;
     const state = foldLine(log.index, lane);

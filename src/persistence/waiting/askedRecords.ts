@@ -1,5 +1,5 @@
 import { askedQuestion } from "../../agent/context/InputRequest.ts";
-import { callsAround, runOf, visitIn } from "../../agent/feature/ContextBinding.ts";
+import { callsAround, requestPlace, runOf, visitIn } from "../../agent/feature/ContextBinding.ts";
 import type { ApprovalEvent, InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { type PendingRequest, pendingRequest } from "../../agent/feature/RunResult.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
@@ -11,7 +11,6 @@ import type { Clock } from "../../internal/Clock.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { RunRecorder } from "../saving/RunRecorder.ts";
-import { requestPlace } from "../replay/RecordedAnswers.ts";
 
 export interface AskedRequest {
   readonly event: InputRequestEvent;

@@ -15,7 +15,6 @@ import { timerRequest, type InputRequest } from "../../agent/context/InputReques
 import { requestRecord, leftMs, replyRecord, assertKeepsRequests, answerSubject } from "./askedRecords.ts";
 import { approvalRequest, assertApproved } from "../../agent/tool/Tool.ts";
 import { ToolRejectedError } from "../../errors/toolCallErrors.ts";
-import { recordedCall } from "../replay/Replay.ts";
 
 /** Returns the recorded answer to a request. If the node's schema rejects the answer, the node makes a new one. */
 export async function journalInputRequest(
@@ -140,7 +139,7 @@ const approved = { approved: true };
 /** Returns whether a recorded call was approved or needed no approval. If the call differs, it fails later. */
 function hasStarted(recorder: RunRecorder, call: ToolCallEvent): boolean {
   if (call.origin.kind === "model" && recorder.calls.isMade(call.toolCallId)) return true;
-  const recorded = recordedCall(recorder, call);
+  const recorded = recorder.recordedCall(call);
   return recorded !== undefined && !recorder.recording?.needsApproval(recorded, !!recorder.setup.approvals);
 }
 

@@ -15,7 +15,6 @@ import { z } from "zod";
 // These load at their first use, which can take longer than the turns of the event loop before the clock advances.
 import "../../../../src/journal/inbox/Inbox.ts";
 import "../../../../src/persistence/changes.ts";
-import "../../../../src/persistence/replay/findCalls.ts";
 import "../../../../src/persistence/run/completionData.ts";
 import "../../../../src/persistence/run/resumeStored.ts";
 import "../../../../src/persistence/waiting/answerRequests.ts";
