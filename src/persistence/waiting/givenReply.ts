@@ -6,7 +6,6 @@ import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
 import { ApprovalChangedError, TimerNotAnswerableError } from "../../errors/requestErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
-import { KeyedMutex } from "../../internal/Mutex.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
@@ -81,11 +80,22 @@ function schemaOf(setup: PersistenceSetup, agentId: string, { requestId, schema 
   return setup.askedSchemas.of(agentId, requestId) ?? fromJSONSchema(schema as Parameters<typeof fromJSONSchema>[0]);
 }
 
-const turnsByLog = new WeakMap<RecordLog, KeyedMutex>();
+const endsByLog = new WeakMap<RecordLog, Map<string, Promise<unknown>>>();
 
 /** Answers requests of an agent one after another, so that they do not compete for the log. */
-export function inAnswerTurn<Result>(log: RecordLog, agentId: string, answer: () => Promise<Result>): Promise<Result> {
-  const turns = turnsByLog.get(log) ?? new KeyedMutex();
-  turnsByLog.set(log, turns);
-  return turns.runExclusive(agentId, answer);
+export async function inAnswerTurn<Result>(
+  log: RecordLog,
+  agentId: string,
+  answer: () => Promise<Result>,
+): Promise<Result> {
+  const ends = endsByLog.get(log) ?? new Map<string, Promise<unknown>>();
+  endsByLog.set(log, ends);
+  const turn = (ends.get(agentId) ?? Promise.resolve()).then(answer);
+  const end = turn.catch(() => undefined);
+  ends.set(agentId, end);
+  try {
+    return await turn;
+  } finally {
+    if (ends.get(agentId) === end) ends.delete(agentId);
+  }
 }
