@@ -1,4 +1,4 @@
-import type { Clock } from "../../internal/Clock.ts";
+import { pause } from "../../internal/abortable.ts";
 import { processFacts } from "../../nodejs/ProcessIdentity.ts";
 import {
   granted,
@@ -45,7 +45,7 @@ export class PathLock {
         const own = this.#ownOf(state);
         if (own !== undefined) return own.deadlineMs ?? 0;
         if (leftMs <= 0) return this.#refuse(file.path, state);
-        await waitFor(this.expiry.clock, Math.min(waitMs, leftMs), signal);
+        await pause(this.expiry.clock, Math.min(waitMs, leftMs), signal);
       }
     } catch (error) {
       await this.release(file.path).catch(() => {});
@@ -120,20 +120,4 @@ export class PathLock {
       process: processFacts(this.expiry.identity),
     };
   }
-}
-
-/** Resolves after `ms` milliseconds. If the signal aborts before, rejects with the reason of the signal. */
-function waitFor(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const cancel = clock.after(ms, () => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    });
-    const abort = (): void => {
-      cancel();
-      reject(signal?.reason as Error);
-    };
-    signal?.addEventListener("abort", abort, { once: true });
-  });
 }

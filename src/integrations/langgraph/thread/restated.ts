@@ -2,6 +2,7 @@ import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import type { CheckpointEntry, StoredCheckpoints, StoredPut, StoredWrite, PutFields } from "./Checkpoints.ts";
 import type { GraphRecord, ItemsRecord, PutRecord, WritesRecord, ValueRecord } from "./GraphRecord.ts";
 import { type Item, itemsOf, type GraphValue, valueChange, fieldsChange } from "./GraphValue.ts";
+import { addToGroup } from "../../../internal/addToGroup.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 
 /**
@@ -54,7 +55,7 @@ function restatedPut(put: StoredPut, kept: ReadonlyMap<number, StoredPut>, last:
 interface WriteGroup {
   readonly order: number;
   readonly entry: CheckpointEntry;
-  readonly writes: readonly [StoredWrite, ...StoredWrite[]];
+  readonly writes: readonly StoredWrite[];
 }
 
 function writeGroups({ namespaces }: StoredCheckpoints): readonly WriteGroup[] {
@@ -63,17 +64,13 @@ function writeGroups({ namespaces }: StoredCheckpoints): readonly WriteGroup[] {
 }
 
 function groupsIn(entry: CheckpointEntry): readonly WriteGroup[] {
-  const groups = new Map<number, [StoredWrite, ...StoredWrite[]]>();
-  for (const write of entry.writes) {
-    const group = groups.get(write.order);
-    if (group) group.push(write);
-    else groups.set(write.order, [write]);
-  }
+  const groups = new Map<number, StoredWrite[]>();
+  for (const write of entry.writes) addToGroup(groups, write.order, write);
   return [...groups].map(([order, writes]) => ({ order, entry, writes }));
 }
 
 function writesRecord({ order, entry, writes }: WriteGroup): WritesRecord {
-  const [{ task, path }] = writes;
+  const { task = "", path = "" } = writes[0] ?? {};
   const isPut = entry.put !== undefined && entry.put.order < order;
   return {
     kind: "writes",

@@ -120,14 +120,9 @@ export class SessionState {
 
   *restate(): Iterable<SessionRecord> {
     this.#forgetUnused();
-    let at = 0;
-    for (const [first, last] of rangesOf(this.#items)) {
-      const end = at + last - first + 1;
-      yield { kind: "splice", at, first, items: this.#items.slice(at, end).map(({ value }) => value) };
-      at = end;
-    }
+    yield* insertions(this.#items);
     const last = this.#items.at(-1)?.number ?? -1;
-    if (this.#next > last + 1) yield { kind: "splice", at, first: this.#next };
+    if (this.#next > last + 1) yield { kind: "splice", at: this.#items.length, first: this.#next };
     for (const [operation, digest] of this.#transactions) yield { kind: "transaction", operation, digest };
     // Runs that removed items are last, because their records make other runs forget removed items.
     const restoresLast = [...this.#progress].sort(([, a], [, b]) => a.removed.length - b.removed.length);
