@@ -74,7 +74,7 @@ export function withRedoneGit(undone: GitHistory, redone: GitHistory): GitHistor
     head: redoneHead(undone, redone),
     moved: new Map([
       ...undone.moved,
-      ...[...redone.moved].map(([branch, { from, to }]) => [branch, moveOf(to, from)] as const),
+      ...[...redone.moved].map(([branch, { from, to }]) => [branch, withoutUndefined({ from: to, to: from })] as const),
     ]),
     index: redoneEntries(undone.index, redone.index),
     base: changesIndex ? redone.endBase : undone.base,
@@ -98,10 +98,6 @@ function redoneEntries(undone: GitHistory["index"], redone: GitHistory["index"])
     entries.set(path, withoutUndefined({ target: left, left: known ? known.left : target, byOthers: isByOthers }));
   }
   return entries;
-}
-
-function moveOf(from: string | undefined, to: string | undefined): MovedBranch {
-  return withoutUndefined({ from, to });
 }
 
 function spansOf(notes: readonly FileNote[]): readonly Span[] {

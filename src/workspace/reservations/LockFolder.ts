@@ -100,18 +100,13 @@ export class LockFolder {
 
   #make(path: string): Promise<void> {
     const folder = this.#folder(path);
-    const made = this.#made.get(folder) ?? this.#makeFolders(folder);
-    this.#made.set(folder, made);
-    return made;
-  }
-
-  async #makeFolders(folder: string): Promise<void> {
-    try {
-      await makeFolder(this.#disk, folder);
-    } catch (error) {
+    const failed = (error: unknown) => {
       this.#made.delete(folder);
       throw error;
-    }
+    };
+    const made = this.#made.get(folder) ?? makeFolder(this.#disk, folder).catch(failed);
+    this.#made.set(folder, made);
+    return made;
   }
 }
 
