@@ -20,3 +20,11 @@ export function setNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Val
   map.set(key, value);
   deleteOldest(map, most);
 }
+
+/** Adds a key as the newest one, and deletes the oldest keys like {@link deleteOldest}. Returns whether it is new. */
+export function addNewest<Key>(keys: Set<Key>, key: Key, most: number): boolean {
+  const isNew = !keys.delete(key);
+  keys.add(key);
+  deleteOldest(keys, most);
+  return isNew;
+}

@@ -3,6 +3,7 @@ import { DuplicateNameError } from "../../errors/strategyErrors.ts";
 import { copyWith } from "../../internal/copyWith.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { objectWithMethods, plainObject } from "../../internal/options/optionSchemas.ts";
+import { EventQueue } from "../hosted/EventQueue.ts";
 import type { HostedLoop, HostedCall, PerformOptions } from "../hosted/HostedLoop.ts";
 import {
   type HostedTool,
@@ -247,32 +248,27 @@ function settling(execute: Execute, tool: HostedTool, run: { readonly loop: Host
 /** Forwards preliminary results while the tool runs. Records only the last result. */
 function streaming(execute: Execute, tool: HostedTool, run: { readonly loop: HostedLoop }): Execute {
   return async function* preliminary(input, options) {
-    const shown: unknown[] = [];
-    let wake: () => void = () => undefined;
+    const shown = new EventQueue<unknown>();
     const perform = async (given: PerformOptions): Promise<unknown> => {
       let last: unknown;
       const results = execute(input, { ...options, ...given, abortSignal: either(options, given) });
       for await (const result of results as AsyncIterable<unknown>) {
         last = result;
         shown.push(result);
-        wake();
       }
       return last;
     };
-    let isOver = false;
-    const output = called(run.loop, options, { tool, input, perform }).finally(() => {
-      isOver = true;
-      wake();
-    });
-    output.catch(() => undefined);
-    let count = 0;
-    for (;;) {
-      for (; count < shown.length; count++) yield shown[count];
-      if (isOver) break;
-      await new Promise<void>((resolve) => (wake = resolve));
+    const output = called(run.loop, options, { tool, input, perform });
+    output.then(
+      () => shown.end(),
+      (error: unknown) => shown.fail(error),
+    );
+    let isReplayed = true;
+    for await (const result of shown) {
+      isReplayed = false;
+      yield result;
     }
-    const recorded = await output;
-    if (count === 0) yield recorded;
+    if (isReplayed) yield await output;
   };
 }
 

@@ -1,6 +1,7 @@
 import type { RunDelta } from "../../agent/feature/RunRequest.ts";
+import { Bell } from "../../internal/Bell.ts";
 import { systemClock } from "../../internal/Clock.ts";
-import { deleteOldest } from "../../internal/deleteOldest.ts";
+import { addNewest } from "../../internal/deleteOldest.ts";
 import { abortable, onAbort, withinTime } from "../../internal/abortable.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
@@ -271,27 +272,13 @@ function isAfter({ at }: LogItem, [position, items]: LogItem["at"]): boolean {
 /** Waits until a stream has possibly changed: a call of the store, an append of this process, or the next poll. */
 function changesOf(store: StreamStore, agentId: string, { signal, pollMs = 100 }: AttachStreamOptions) {
   const polls = new PollIntervals(pollMs);
-  let isChanged = false;
-  let wake: (() => void) | undefined;
-  const changed = () => {
-    isChanged = true;
-    wake?.();
-  };
+  const bell = new Bell();
   const watch = store.watch?.bind(store) ?? localReaders.add.bind(localReaders);
-  const ends = [watch(agentId, changed), signal && onAbort(signal, changed)];
+  const ends = [watch(agentId, bell.ring), signal && onAbort(signal, bell.ring)];
   return {
     async next(isActive: boolean): Promise<void> {
-      const ms = polls.next(isActive);
-      if (!isChanged)
-        await new Promise<void>((resolve) => {
-          const cancel = systemClock.after(ms, resolve);
-          wake = () => {
-            cancel();
-            resolve();
-          };
-        });
-      wake = undefined;
-      isChanged = false;
+      await bell.heard(systemClock, polls.next(isActive));
+      bell.reset();
     },
     end: () => ends.forEach((end) => end?.()),
   };
@@ -353,10 +340,7 @@ export async function readStore(
 function warnOfOutage(store: StreamStore, agentId: string, error: unknown): void {
   const streams = failingStreams.get(store) ?? new Set();
   failingStreams.set(store, streams);
-  if (streams.has(agentId)) return;
-  streams.add(agentId);
-  deleteOldest(streams, mostFailingStreams);
-  if (failing.has(store)) return;
+  if (!addNewest(streams, agentId, mostFailingStreams) || failing.has(store)) return;
   failing.add(store);
   const what = "read of a stream store failed. Clients see the stored responses";
   warn("stream_store_failed", `${what}: ${reasonOf(error)}`);

@@ -1,7 +1,10 @@
+import { addNewest } from "../../internal/deleteOldest.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { ScheduleFailure } from "../queue/Schedules.ts";
 import type { TaskManager } from "../queue/TaskManager.ts";
-import { ReportedKeys } from "./ReportedKeys.ts";
+
+/** The number of reports that a worker remembers, which is limited so that a worker can run for years. */
+export const mostReported = 100_000;
 
 /** How often a worker looks for due schedules, in milliseconds. */
 const tickEveryMs = 100;
@@ -9,7 +12,7 @@ const tickEveryMs = 100;
 /** Starts the tasks of due schedules. Looks rarely, because each released task wakes the worker. */
 export class ScheduleTicker {
   readonly #tasks: Pick<TaskManager, "clock" | "schedules">;
-  readonly #reported = new ReportedKeys();
+  readonly #reported = new Set<string>();
   #tickedAt = -Infinity;
 
   constructor(tasks: Pick<TaskManager, "clock" | "schedules">) {
@@ -23,6 +26,8 @@ export class ScheduleTicker {
     if (Math.abs(now - this.#tickedAt) < tickEveryMs) return [];
     this.#tickedAt = now;
     const failures = await schedules.tick();
-    return failures.filter(({ scheduleId, error }) => this.#reported.add(`${scheduleId} ${reasonOf(error)}`));
+    return failures.filter(({ scheduleId, error }) =>
+      addNewest(this.#reported, `${scheduleId} ${reasonOf(error)}`, mostReported),
+    );
   }
 }

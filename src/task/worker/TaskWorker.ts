@@ -4,6 +4,8 @@ import { StatusChangedError } from "../../errors/runErrors.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
 import { OtherStorageError, TooManyAttemptsError } from "../../errors/taskErrors.ts";
 import { FileReservedError } from "../../errors/workspaceErrors.ts";
+import { Bell } from "../../internal/Bell.ts";
+import { addNewest } from "../../internal/deleteOldest.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { QueueRefusal, QueueTurn } from "../queue/QueueTurns.ts";
 import { type ClaimableTask, isOvertaken, isUnreadable } from "../queue/claimableTasks.ts";
@@ -20,11 +22,10 @@ import {
   assertDurable,
   safely,
 } from "./TaskWorkerOptions.ts";
-import { ReportedKeys } from "./ReportedKeys.ts";
 import { TaskBackoff, type AttemptLimits, isExpired, judgeAttempts } from "./TaskBackoff.ts";
-import { Bell, StorageWatch } from "./Bell.ts";
+import { StorageWatch } from "./StorageWatch.ts";
 import { TaskLists } from "./TaskLists.ts";
-import { ScheduleTicker } from "./ScheduleTicker.ts";
+import { mostReported, ScheduleTicker } from "./ScheduleTicker.ts";
 import { followed, runTask, stopTask } from "./runTask.ts";
 
 interface Shift {
@@ -82,7 +83,7 @@ export class TaskWorker implements AsyncDisposable {
    */
   readonly #failures: unknown[] = [];
   /** Reported tasks whose names have no agent here. */
-  readonly #skipped = new ReportedKeys();
+  readonly #skipped = new Set<string>();
   readonly #disposed = new AbortController();
   readonly #lists: TaskLists;
 
@@ -295,6 +296,7 @@ export class TaskWorker implements AsyncDisposable {
         for (const held of begun.held) await releaseHeld(taskId, held);
         this.#running.delete(taskId);
         this.#notePause();
+        // A completed task adds no task that may start, so the lists stay valid.
         if (isCompleted === true) shift.bell.ringWithoutNews();
         else shift.bell.ring();
       });
@@ -340,7 +342,8 @@ export class TaskWorker implements AsyncDisposable {
 
   /** Reports a task without an agent once, so that users notice a misspelled name. */
   async #skip(task: ClaimableTask): Promise<void> {
-    if (this.#skipped.add(task.taskId)) await this.#report({ ...claimedTask(task), outcome: "skipped" });
+    if (addNewest(this.#skipped, task.taskId, mostReported))
+      await this.#report({ ...claimedTask(task), outcome: "skipped" });
   }
 
   /** Returns `undefined` while another task holds one of the files. */

@@ -1,16 +1,17 @@
 import { expect, it } from "vitest";
+import { addNewest } from "../../../src/internal/deleteOldest.ts";
 import { SimulatedClock } from "../../../src/testing.ts";
 import type { ClaimableTask } from "../../../src/task/queue/claimableTasks.ts";
-import { ReportedKeys } from "../../../src/task/worker/ReportedKeys.ts";
 import { TaskBackoff } from "../../../src/task/worker/TaskBackoff.ts";
 
 it("reports each key once, and forgets the oldest of very many", () => {
-  const reported = new ReportedKeys();
-  expect([reported.add("first"), reported.add("first")]).toEqual([true, false]);
-  for (let number = 0; number < 99_999; number++) reported.add(`${number}`);
-  expect(reported.add("first")).toBe(false);
-  for (let number = 0; number < 100_000; number++) reported.add(`${number}`);
-  expect(reported.add("first")).toBe(true);
+  const reported = new Set<string>();
+  const add = (key: string) => addNewest(reported, key, 100_000);
+  expect([add("first"), add("first")]).toEqual([true, false]);
+  for (let number = 0; number < 99_999; number++) add(`${number}`);
+  expect(add("first")).toBe(false);
+  for (let number = 0; number < 100_000; number++) add(`${number}`);
+  expect(add("first")).toBe(true);
 });
 
 it("forgets very many overdue tasks of a worker, and keeps tasks that still wait for their retry", () => {
