@@ -1,3 +1,4 @@
+import { executeRun } from "./run/executeRun.ts";
 import { DuplicateNameError } from "../errors/strategyErrors.ts";
 import { FeatureNotInstalledError } from "../errors/agentErrors.ts";
 import { frozenCopy } from "../internal/frozenCopy.ts";
@@ -25,7 +26,6 @@ import {
 import type { RunResult } from "./feature/RunResult.ts";
 import { fullModelRetry, type ModelRetry, modelRetrySchema } from "./model/ModelRetry.ts";
 import type { PromptExecutor } from "./model/PromptExecutor.ts";
-import { executeRun } from "./run/executeRun.ts";
 import { isStrategy } from "./strategy/GraphPlan.ts";
 import type { Strategy } from "./strategy/Strategy.ts";
 import { defaultStrategy } from "./model/nodes.ts";
