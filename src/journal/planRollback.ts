@@ -1,9 +1,7 @@
-import { visitAt } from "../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
-import { placesLeft, placesOnWay, placesRejoined } from "../checkpoint/lines/lineage.ts";
-import { isSinceVisit } from "../checkpoint/records/Visit.ts";
-import { isOver, type OutcomeRecord } from "../checkpoint/records/callRecords.ts";
+import { placesLeft, placesRejoined } from "../checkpoint/lines/lineage.ts";
+import type { OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import type { LoggedCall } from "./loggedCalls.ts";
 
 const noTool = (): boolean => false;
@@ -45,7 +43,8 @@ export function planRollback(
   hasInverse: (call: LoggedCall) => boolean,
   isReverted: (tool: string) => boolean = noTool,
 ): RollbackPlan {
-  const all = callsLeft(index, calls, { target, base }).toReversed();
+  const isLeft = placesLeft(index, target, base);
+  const all = calls.filter(({ lane, order }) => isLeft(lane, order)).toReversed();
   const below = all.filter(({ call }) => !index.reverted.has(call));
   const begun = new Set(index.rollback?.calls);
   const kind = new Map(below.map((call) => [call, judge(call, hasInverse, isReverted)]));
@@ -69,39 +68,6 @@ function revertedBetween(
 ): LoggedCall[] {
   const isRejoined = placesRejoined(index, target, base);
   return calls.filter(({ call, lane, order }) => index.reverted.has(call) && isRejoined(lane, order));
-}
-
-/**
- * Returns the abandoned calls, including those of sub-agents that start again, because the calls that ran them had not
- * ended at the target, or had failed in a node that is repeated.
- */
-function callsLeft(
-  index: LogProjection,
-  calls: readonly LoggedCall[],
-  { target, base }: RollbackGoal,
-): readonly LoggedCall[] {
-  const isLeft = placesLeft(index, target, base);
-  const below = new Set(calls.flatMap(({ call, lane, order }) => (isLeft(lane, order) ? [call] : [])));
-  const before = withoutOutputBefore(index, calls, target);
-  const beginsAfresh = (call: string): boolean => below.has(call) || before.has(call);
-  const isOfAgent = (lane: number): boolean =>
-    [...index.lines.around(lane)].some(({ place }) => "call" in place && beginsAfresh(place.call));
-  return calls.filter(({ call, lane }) => below.has(call) || isOfAgent(lane));
-}
-
-/** Returns the failed and unfinished calls of the node that runs again from a checkpoint. */
-function withoutOutputBefore(
-  index: LogProjection,
-  calls: readonly LoggedCall[],
-  target: CheckpointPoint,
-): ReadonlySet<string> {
-  const from = visitAt(target);
-  const isOnWay = placesOnWay(index, target);
-  const found = calls.filter(
-    ({ outcome, visit, lane, order }) =>
-      (!isOver(outcome) || outcome.error) && isSinceVisit(visit, from) && isOnWay(lane, order),
-  );
-  return new Set(found.map(({ call }) => call));
 }
 
 /** Returns whether a call of this agent can have an effect that was not reverted. */

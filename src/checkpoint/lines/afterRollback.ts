@@ -3,7 +3,7 @@ import type { NotePoint } from "../records/AgentRecord.ts";
 import type { RollbackEndRecord, RollbackRecord } from "../records/rollbackRecords.ts";
 import type { EndedRecord } from "../records/runRecords.ts";
 import type { CheckpointPosition, FinishedRun } from "../records/SnapshotRecord.ts";
-import { type LaneTree, placesLeft, placesRejoined } from "./lineage.ts";
+import { placesLeft, placesRejoined, type TreeOfRecords } from "./lineage.ts";
 
 interface Point {
   readonly version: number;
@@ -13,7 +13,7 @@ interface Point {
   readonly record: CheckpointRecord;
 }
 
-interface RolledBackLog extends LaneTree {
+interface RolledBackLog extends TreeOfRecords {
   readonly checkpoints: ReadonlyMap<number, Point>;
   readonly ends: ReadonlyMap<number, Pick<Point, "order" | "position"> & { readonly record: EndedRecord }>;
   readonly runs: ReadonlyMap<string, CheckpointPosition>;

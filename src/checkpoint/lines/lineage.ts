@@ -1,5 +1,8 @@
 import { type LaneRecord, originOf, type LaneStart } from "../records/lineRecords.ts";
-import { isOpenAt, laneAt, type Lines, type NestedLine } from "./Lines.ts";
+import { laneAt, type Lines, type NestedLine } from "./Lines.ts";
+import type { AgentRecord } from "../records/AgentRecord.ts";
+import { isOver } from "../records/callRecords.ts";
+import { isSinceVisit, type Visit } from "../records/Visit.ts";
 import type { EarlierLane } from "../records/SnapshotRecord.ts";
 import type { OriginRecord } from "../records/runRecords.ts";
 import type { RunLine } from "../ids/toolCallId.ts";
@@ -7,13 +10,23 @@ import type { RunLine } from "../ids/toolCallId.ts";
 interface PlacedCheckpoint {
   readonly version: number;
   readonly order: number;
-  readonly record: { readonly lane: number };
+  readonly record: { readonly lane: number; readonly visit?: Visit };
 }
 
 export interface LaneTree {
   readonly lanes: ReadonlyMap<number, { readonly record: Pick<LaneRecord, "from" | "place"> }>;
   readonly checkpoints: ReadonlyMap<number, PlacedCheckpoint>;
-  readonly lines: Pick<Lines, "around" | "nestedLine">;
+  readonly lines: Pick<Lines, "around" | "childrenOf" | "nestedLine">;
+}
+
+export interface TreeOfRecords extends LaneTree {
+  readonly laneRecords: ReadonlyMap<number, readonly PlacedRecord[]>;
+}
+
+interface PlacedRecord {
+  readonly record: AgentRecord;
+  readonly position: number;
+  readonly order: number;
 }
 
 type PlaceTest = (lane: number, order: number) => boolean;
@@ -46,10 +59,15 @@ export function placesBelow(tree: LaneTree, target: PlacedCheckpoint): PlaceTest
 }
 
 /**
- * Returns a test for the records that a rollback abandons: all records after the target. In a redo, `base` is the
- * common ancestor, and the records after it are abandoned unless they lead to the target.
+ * Returns a test for the records that a rollback abandons: all records after the target, and all records of the
+ * branches and sub-agents that start again. In a redo, `base` is the common ancestor, and these records are abandoned
+ * unless they lead to the target.
  */
-export function placesLeft(tree: LaneTree, target: PlacedCheckpoint, base: PlacedCheckpoint | undefined): PlaceTest {
+export function placesLeft(
+  tree: TreeOfRecords,
+  target: PlacedCheckpoint,
+  base: PlacedCheckpoint | undefined,
+): PlaceTest {
   if (!base) return placesRestarted(tree, target);
   const isRestarted = placesRestarted(tree, base);
   const isOnWay = placesUpTo(tree, target);
@@ -57,21 +75,65 @@ export function placesLeft(tree: LaneTree, target: PlacedCheckpoint, base: Place
 }
 
 /** Returns a test for the records that a redo restores, from the common ancestor to the target. */
-export function placesRejoined(tree: LaneTree, target: PlacedCheckpoint, base: PlacedCheckpoint): PlaceTest {
+export function placesRejoined(tree: TreeOfRecords, target: PlacedCheckpoint, base: PlacedCheckpoint): PlaceTest {
   const isRestarted = placesRestarted(tree, base);
   const isOnWay = placesUpTo(tree, target);
   return (lane, order) => isRestarted(lane, order) && isOnWay(lane, order);
 }
 
-/**
- * Returns a test for the records that follow a checkpoint, and for all records of the branches that were open at the
- * checkpoint. A rollback starts these branches again. A migration makes such checkpoints.
- */
-function placesRestarted(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
+function placesRestarted(tree: TreeOfRecords, point: PlacedCheckpoint): PlaceTest {
   const isBelow = placesBelow(tree, point);
-  const isRestarted = (line: NestedLine) =>
-    "fork" in line.place && line.place.parent === point.record.lane && isOpenAt(line, point.order);
-  return (lane, order) => isBelow(lane, order) || [...tree.lines.around(lane)].some(isRestarted);
+  const ends = endsOfRestarted(tree, point);
+  const endOf = (lane: number) => ends.get(tree.lines.nestedLine(lane)) ?? -1;
+  return (lane, order) => isBelow(lane, order) || order <= endOf(lane);
+}
+
+/**
+ * Returns the branches and sub-agents that a rollback to a checkpoint starts again, those inside of them, and those that
+ * a move continued as one of them, each with the order of its last record.
+ */
+function endsOfRestarted(tree: TreeOfRecords, point: PlacedCheckpoint): ReadonlyMap<NestedLine | undefined, number> {
+  const ends = new Map<NestedLine | undefined, number>();
+  const add = (line: NestedLine | undefined, end: number): void => {
+    if (!line || (ends.get(line) ?? -1) >= end) return;
+    ends.delete(line);
+    ends.set(line, end);
+  };
+  for (const line of tree.lines.childrenOf(point.record.lane)) if (isRestarted(tree, line, point)) add(line, Infinity);
+  for (const [line, end] of ends)
+    for (const [lane] of line?.lanes ?? []) {
+      for (const inner of tree.lines.childrenOf(lane)) add(inner, end);
+      const from = isMoved(tree, lane) ? beginningOf(tree, lane).from : undefined;
+      if (from) add(tree.lines.nestedLine(from.record.lane), endOfContinued(tree, lane));
+    }
+  return ends;
+}
+
+function isRestarted(tree: TreeOfRecords, line: NestedLine, point: PlacedCheckpoint): boolean {
+  const { place, begun, closed = Infinity } = line;
+  return closed > point.order && (begun > point.order || "fork" in place || !isKept(tree, place, point));
+}
+
+/** Returns whether the node of a checkpoint does not repeat a call: the call succeeded, or an earlier node made it. */
+function isKept(
+  { laneRecords }: TreeOfRecords,
+  { parent, call }: { readonly parent: number; readonly call: string },
+  { version, order, record: { visit = [version, 0] } }: PlacedCheckpoint,
+): boolean {
+  const known = laneRecords
+    .get(parent)
+    ?.findLast(({ record, order: at }) => at <= order && "call" in record && record.call === call && "visit" in record);
+  const found = known?.record;
+  if (found?.kind !== "intent" && found?.kind !== "outcome") return false;
+  return !isSinceVisit(found.visit, visit) || (found.kind === "outcome" && isOver(found) && !found.error);
+}
+
+/** Returns the order of the last record that the move to a lane continued: that of the checkpoint of the move. */
+function endOfContinued({ lanes, checkpoints, laneRecords }: TreeOfRecords, moved: number): number {
+  const positionOf = (lane: number) => laneRecords.get(lane)?.[0]?.position;
+  const position = positionOf(moved);
+  const from = [...lanes].flatMap(([lane, { record }]) => (positionOf(lane) === position ? (record.from ?? []) : []));
+  return Math.max(...from.map((version) => checkpoints.get(version)?.order ?? -1));
 }
 
 /** Returns a test for the records up to a checkpoint, in its branch or sub-agent and in the enclosing ones. */

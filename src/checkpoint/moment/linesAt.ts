@@ -27,11 +27,20 @@ export interface LinesAt {
 export function linesAt(index: LogProjection, target?: CheckpointPoint): LinesAt {
   const goesBack = target ?? index.checkpoints.get(index.rollback?.target ?? -1);
   const lanes = new Map(goesBack ? lanesAround(index, goesBack.record.lane) : []);
-  const way = { lanes, target: goesBack, upTo: target?.order ?? Infinity };
+  const way = { lanes, target: goesBack, upTo: target ? endOfMove(index, target) : Infinity };
   const main = target ? (lanes.get(undefined) ?? 0) : index.lines.mainLane;
   const lines = main === 0 ? [] : [...linesFrom(index, main, way)];
   const own = lines.find(({ point }) => point !== undefined && point === target);
   return { lines, own: own ?? lines[0] };
+}
+
+/** Returns the order of the last checkpoint in the append of a move, because a move can restart or migrate all lines. */
+export function endOfMove(
+  { checkpoints }: LogProjection,
+  { order, position, record: { move } }: CheckpointPoint,
+): number {
+  if (!move) return order;
+  return Math.max(...[...checkpoints.values()].map((each) => (each.position === position ? each.order : order)));
 }
 
 function lanesAround({ lines }: LogProjection, lane: number): [line: NestedLine | undefined, lane: number][] {
@@ -50,7 +59,7 @@ function* linesFrom(index: LogProjection, lane: number, way: Way): Generator<Lin
   const { lanes, target, upTo } = way;
   const { lines } = index;
   if (target && lines.nestedLine(lane) === lines.nestedLine(target.record.lane)) {
-    yield { lane: target.record.lane, point: target, upTo: target.order };
+    yield { lane: target.record.lane, point: target, upTo: upTo === Infinity ? target.order : upTo };
     // At the target of an open rollback, no branch or sub-agent runs.
     if (upTo === Infinity) return;
   } else yield { lane, point: latestAt(index, lane, upTo), upTo };

@@ -5,7 +5,7 @@ import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import { placesUpTo } from "../../checkpoint/lines/lineage.ts";
 import { foldTo, stateAt } from "../../checkpoint/state/foldTo.ts";
 import { statusRecords } from "../../checkpoint/state/StatusState.ts";
-import type { LinesAt } from "../../checkpoint/moment/linesAt.ts";
+import { endOfMove, type LinesAt } from "../../checkpoint/moment/linesAt.ts";
 import { RunNotOpenError } from "../../errors/runErrors.ts";
 import { TransitionNotAllowedError } from "../../errors/taskErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
@@ -153,7 +153,7 @@ function branchEffects(
   const { revert, irreversible, inDoubt } = planRollback(log.index, calls, { target }, hasInverse);
   const line = foldTo(log.index, target)?.calls;
   // The branches and sub-agents that ran at the checkpoint continue with their earlier calls.
-  const isOnWay = placesUpTo(log.index, target);
+  const isOnWay = placesUpTo(log.index, { ...target, order: endOfMove(log.index, target) });
   const isAbandoned = ({ lane, order }: LoggedCall) => !isOnWay(lane, order);
   const missing = calls.filter(
     ({ call, owner }) => owner === undefined && line?.has(call) && log.index.reverted.has(call),
