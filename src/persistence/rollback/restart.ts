@@ -53,8 +53,18 @@ async function rollBackToStart(
   await prepareStorage?.(storage, agentId);
   const leaves = { status: "queued" } as const;
   const changes = storage.takeChanges();
-  const { report } = await rollBack({ setup, journal, log, target, signal: journal.lost, leaves, changes });
+  const { lost: signal } = journal;
+  const { report } = await rollBack({ setup, journal, log, target, signal, takesCode: true, leaves, changes });
   return report;
+}
+
+/** Returns whether a log that was read from its newest snapshot contains the whole last run. */
+function isEnough(recent: AgentLog): boolean {
+  const { base, checkpoints } = recent.index;
+  const target = firstOfRun(recent.index);
+  if (!target || !isEnoughForRollback(recent, target.id)) return false;
+  const isBase = base?.state.checkpoint?.version === target.version;
+  return checkpoints.has(target.parent ?? -1) || (isBase && base.first && !target.record.move);
 }
 
 function assertRestartable(taskId: string, { task, current }: StatusState): void {

@@ -24,7 +24,9 @@ import { settledOutcome } from "../../doubt/ToolCallInDoubt.ts";
 import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
 import { toolCallInDoubt } from "../settle/callsInDoubt.ts";
 import { restartLine, runAt, continueFromHead } from "../executionPoint/continueFromHead.ts";
-import { stateAt } from "../../checkpoint/state/foldTo.ts";
+import { foldLine, stateAt } from "../../checkpoint/state/foldTo.ts";
+import { renamedTools } from "../../checkpoint/values/renamed.ts";
+import { openLaneOf, placesLeft, placesRejoined } from "../../checkpoint/lines/lineage.ts";
 import type { RunRecorder } from "../saving/RunRecorder.ts";
 import { fitLane } from "../migration/fitLines.ts";
 import { restoredRun } from "../starting/restoredRun.ts";
@@ -38,11 +40,15 @@ import {
   type RollbackReport,
   type RollbackOptions,
 } from "./RollbackReport.ts";
-import { placesLeft, placesRejoined } from "../../checkpoint/lines/lineage.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { findCheckpoint, findRollbackGoal, isEnoughForRollback } from "../../journal/findCheckpoint.ts";
 
 export interface RollBackOptions extends Rollback {
+  /**
+   * Whether the restarted line continues with the current code because code of the user requested the rollback.
+   * Otherwise the next resume checks the code.
+   */
+  readonly takesCode?: boolean;
   /** The status of the agent after a rollback from outside a run. If omitted, the run continues. */
   readonly leaves?: { readonly status: "paused"; readonly reason: string } | { readonly status: "queued" };
   readonly from?: Pick<RunRecorder, "setup" | "line" | "parent">;
@@ -53,7 +59,7 @@ export interface RollBackOptions extends Rollback {
 export async function rollBack(
   options: RollBackOptions,
 ): Promise<{ readonly report: RollbackReport; readonly recorder: RunRecorder }> {
-  const { journal, target, leaves, from, changes = new Map() } = options;
+  const { journal, target, leaves, from, takesCode = from !== undefined, changes = new Map() } = options;
   const { log, plan } = await settledPlan(options);
   const rollback: Rollback = { ...options, log };
   const state = stateAt(log.index, target);
@@ -67,7 +73,7 @@ export async function rollBack(
   await rollBackEvents(rollback);
   const { run, reopens } = runAt(target, log.index);
   const { lane, head, records } = restartLine(journal, { index: log.index, point: target }, "rollback", (lane) => [
-    ...((leaves ?? from) && !migrates ? movedCode(rollback, state, lane) : []),
+    ...(takesCode && !migrates ? movedCode(rollback, state, lane) : []),
     ...storageRecords(changes, lane, journal.writer),
   ]);
   changeRuns(journal, log.index, options);
@@ -310,12 +316,20 @@ async function ownAndRollBack(
   const { version } = findRollbackGoal(before, checkpointId).target;
   const log = await finishOtherRedo(setup, journal, before, { version, onFailure });
   const goal = findRollbackGoal(log, log.index.checkpoints.get(version)?.id);
+  const rollback = { setup, journal, log, ...goal, signal: journal.lost, onFailure };
   const finished = finishedReport(log, goal);
-  if (finished) return finished;
-  const { lost: signal } = journal;
-  const leaves = pausedAt(goal.target);
-  const { report } = await rollBack({ setup, journal, log, ...goal, signal, leaves, onFailure });
-  return report;
+  if (!finished) return (await rollBack({ ...rollback, takesCode: true, leaves: pausedAt(goal.target) })).report;
+  await takeCode(rollback);
+  return finished;
+}
+
+/** Continues with the current code, if the process that finished a rollback was not the one that requested it. */
+async function takeCode(rollback: Rollback): Promise<void> {
+  const { journal, log, target } = rollback;
+  const lane = openLaneOf(log.index, target.record.lane);
+  const state = lane === undefined ? undefined : foldLine(log.index, lane);
+  const records = state && !hasMigration(rollback, state) ? movedCode(rollback, state, state.lane) : [];
+  if (records.length > 0) await journal.store(records);
 }
 
 async function restoreMessages(

@@ -1,4 +1,11 @@
-import { persistence, strategy } from "agent-persistence";
+import {
+  type AIAgent,
+  persistence,
+  type PersistenceStorageProvider,
+  RollbackToolRegistry,
+  strategy,
+} from "agent-persistence";
+import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { durableAgent, Fault } from "../support/durableAgent.ts";
 import { logStorages } from "../support/storages.ts";
@@ -10,6 +17,11 @@ describe.each(logStorages)("$name: a run started by another strategy", (storage)
     const opened = await storage.open();
     const world = new World();
     const book = world.adder("book");
+    const registry = new RollbackToolRegistry().registerRollback(
+      book,
+      ({ item }, { toolCallId }) => world.remove(toolCallId, item),
+      { effect: "idempotent" },
+    );
     const fault = new Fault();
     const before = strategy<string, string>("s", (g) => {
       const first = g.node("first", async (input: string, { tools }) => {
@@ -31,9 +43,10 @@ describe.each(logStorages)("$name: a run started by another strategy", (storage)
       g.edge(first, check);
       g.edge(check, g.finish);
     });
-    const options = { tools: [book], systemPrompt: "Be brief." };
-    await expect(durableAgent(before, opened(), options).run("room", { runId: "r" })).rejects.toThrow("stopped");
-    return { agent: () => durableAgent(after, opened(), options), world };
+    const options = { tools: [book], systemPrompt: "Be brief.", registry };
+    const old = (at: PersistenceStorageProvider = opened()) => durableAgent(before, at, options);
+    await expect(old().run("room", { runId: "r" })).rejects.toThrow("stopped");
+    return { agent: () => durableAgent(after, opened(), options), old, opened, world };
   }
 
   it.each([
@@ -61,6 +74,25 @@ describe.each(logStorages)("$name: a run started by another strategy", (storage)
     expect(await agent().resume()).toMatchObject({ runId: "r", output: "room: new, 1 messages" });
     expect(await agent().run("room", { runId: "r" })).toMatchObject({ output: "room: new, 1 messages" });
     expect(world.done).toEqual(["book room"]);
+  });
+
+  // The plan, the start of the inverse, its end and the end of the rollback: four saves.
+  it.each([1, 2, 3])("is refused after its rollback was interrupted after %i saves", async (saves) => {
+    const { agent, old, opened, world } = await deployed();
+    const back = async (from: AIAgent<string, string>) => {
+      const [first] = await persistence(agent()).agent().getCheckpoints();
+      return persistence(from)
+        .agent()
+        .rollbackToCheckpoint(first?.checkpointId ?? "");
+    };
+    await expect(back(old(crashAfter(opened(), saves)))).rejects.toBeInstanceOf(SimulatedCrashError);
+    for (let times = 0; times < 2; times++)
+      await expect(agent().resume()).rejects.toMatchObject({ code: "strategy_changed" });
+    expect(world.items).toEqual([]);
+    // The new code accepts the state at the checkpoint only when it requests the rollback.
+    expect(await back(agent())).toMatchObject({ reverted: [{ toolName: "book" }] });
+    expect(await agent().resume()).toMatchObject({ output: "room: new, 1 messages" });
+    expect(world.items).toEqual(["room"]);
   });
 
   it('is resumed despite "abandon" if its strategy has not changed', async () => {
