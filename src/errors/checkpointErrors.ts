@@ -11,8 +11,8 @@ export class CheckpointNotFoundError extends AgentPersistenceError {
     /** `undefined` if the latest checkpoint was requested. */
     readonly checkpointId: string | undefined,
     available: readonly string[],
-    /** Whether `checkpointId` is an id, or a name that `nameCheckpoint` assigned. */
-    asked: "id" | "name" = "id",
+    /** Whether `checkpointId` is a name that `nameCheckpoint` assigned, or a running node requested the checkpoint. */
+    asked: "id" | "name" | "in_node" = "id",
   ) {
     const missing = checkpointId === undefined ? "no checkpoints" : `no checkpoint ${quoted(checkpointId)}`;
     const newest = available.slice(-10);
@@ -30,6 +30,10 @@ const nextSteps = {
     some: "Choose one of the newest",
   },
   name: { empty: "Its checkpoints have no names", some: "Choose one of its names" },
+  in_node: {
+    empty: "Save one with createCheckpoint() before the calls that the node reverts, in a storage that keeps data",
+    some: "Choose one of the newest that this run has passed",
+  },
 } as const;
 
 /** The start of a running node cannot be saved, because the node already saved a later state. Nothing was saved. */

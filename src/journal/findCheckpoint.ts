@@ -5,6 +5,8 @@ import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { placesOnWay } from "../checkpoint/lines/lineage.ts";
 import { CheckpointNotFoundError, NotAnAncestorError, type RedoObstacle } from "../errors/checkpointErrors.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
+import { visitAt } from "../checkpoint/state/AgentState.ts";
+import { isSameVisit, type Visit } from "../checkpoint/records/Visit.ts";
 import { reachesLine } from "../checkpoint/state/foldTo.ts";
 import { type LoggedCall, loggedCalls, read } from "./loggedCalls.ts";
 import type { RollbackGoal } from "./planRollback.ts";
@@ -12,21 +14,36 @@ import type { RollbackGoal } from "./planRollback.ts";
 type IndexedLog = Pick<AgentLog, "agentId" | "index">;
 
 /** Returns a checkpoint by its id or name. Defaults to the latest checkpoint. @throws CheckpointNotFoundError */
-export function findCheckpoint({ agentId, index }: IndexedLog, checkpointId: string | undefined): CheckpointPoint {
+export function findCheckpoint(
+  { agentId, index }: IndexedLog,
+  checkpointId: string | undefined,
+  asked: "id" | "in_node" = "id",
+): CheckpointPoint {
   const point = checkpointId === undefined ? index.latest : findPoint(index, checkpointId);
   if (point) return point;
   const ids = [...index.checkpoints.values()].map(({ id }) => id);
-  throw new CheckpointNotFoundError(agentId, checkpointId, ids);
+  throw new CheckpointNotFoundError(agentId, checkpointId, ids, asked);
+}
+
+/** A running node, and the lane of its run, branch or sub-agent. */
+interface RunningNode {
+  readonly lane: number;
+  readonly visit: Visit;
 }
 
 /**
- * Returns a checkpoint to which a run, branch or sub-agent can roll back. Defaults to the head. During a rollback, its
- * target counts as the head. `lane` selects a branch or sub-agent. Defaults to any that is open.
+ * Returns a checkpoint to which a run, branch or sub-agent can roll back. Defaults to the head, or to the checkpoint
+ * before the node if a trigger made the head within the node. During a rollback, its target counts as the head. `from`
+ * selects a branch or sub-agent. Defaults to any that is open.
  *
  * @throws NotAnAncestorError, CheckpointNotFoundError
  */
-export function findRollbackTarget(log: IndexedLog, checkpointId: string | undefined, lane?: number): CheckpointPoint {
-  const { target, isAncestor } = findTarget(log, checkpointId, lane);
+export function findRollbackTarget(
+  log: IndexedLog,
+  checkpointId: string | undefined,
+  from?: RunningNode,
+): CheckpointPoint {
+  const { target, isAncestor } = findTarget(log, checkpointId, from);
   if (isAncestor(target)) return target;
   throw refusal(log, target, isAncestor, "outside");
 }
@@ -96,18 +113,37 @@ function parentOf(checkpoints: LogProjection["checkpoints"], { parent }: Checkpo
 function findTarget(
   log: IndexedLog,
   checkpointId: string | undefined,
-  lane: number | undefined,
+  from: RunningNode | undefined,
 ): { readonly target: CheckpointPoint; readonly isAncestor: (point: CheckpointPoint) => boolean } {
   const { index } = log;
+  const lane = from?.lane;
   const heads = headsOf(index, lane);
   const [head] = heads;
-  const target = checkpointId === undefined && head ? head : findCheckpoint(log, checkpointId);
+  const asked = from ? "in_node" : "id";
+  const target =
+    checkpointId === undefined && head
+      ? beforeNode(index, head, from?.visit ?? visitAt(head))
+      : findCheckpoint(log, checkpointId, asked);
   const ways = heads.map((each) => placesOnWay(index, each));
   // A branch without a checkpoint can roll back to the checkpoint from which it started.
   if (!head && lane !== undefined) ways.push(placesOnWay(index, { version: 0, order: Infinity, record: { lane } }));
   const isAncestor = ({ record, order }: CheckpointPoint) =>
     !record.ended && ways.some((isOnWay) => isOnWay(record.lane, order));
   return { target, isAncestor };
+}
+
+/**
+ * Returns the newest checkpoint that no trigger made within the given execution of a node. A rollback to a checkpoint
+ * within the node would replay the earlier calls of the node, so that the node would request the same rollback again.
+ */
+function beforeNode({ checkpoints }: LogProjection, head: CheckpointPoint, visit: Visit): CheckpointPoint {
+  let at: CheckpointPoint | undefined = head;
+  while (at && isMadeByTrigger(at) && isSameVisit(at.record.visit, visit)) at = parentOf(checkpoints, at);
+  return at ?? head;
+}
+
+function isMadeByTrigger({ record: { trigger } }: CheckpointPoint): boolean {
+  return trigger !== undefined && trigger !== "asked_for";
 }
 
 function refusal(

@@ -176,21 +176,24 @@ export class BoundPersistence implements RunPersistence {
   ): Promise<RollbackReport> {
     const { findCheckpoint, findRollbackTarget, historyOnly, readForMove, rollBack } = await import("./changes.ts");
     const before = await readForMove(own.recorder, checkpointId);
+    const { lane } = own.recorder;
+    const setup = setupOfRun(own.recorder);
     if (onlyHistory) {
-      const { id } = findCheckpoint(before, checkpointId);
+      const { id } = findCheckpoint(before, checkpointId, "in_node");
       const point = { node: context.nodeId, input: nodeInputOf(context), move: "rollback" } as const;
       return this.#move(context, own, id, async (log, { setExecutionPoint }) => {
-        const { messages: messageHistory, report } = historyOnly(log, id);
+        const { messages: messageHistory, report } = historyOnly(setup, log, id, lane);
         return { report, recorder: await setExecutionPoint({ ...point, ...own, log, messageHistory }) };
       });
     }
-    const { id, record } = findRollbackTarget(before, checkpointId, own.recorder.lane);
+    const visit = visitIn(visitOf(context));
+    const { id, record } = findRollbackTarget(before, checkpointId, { lane, visit });
     const at = this.#lineOf(own, before, record.lane);
     return this.#move(context, at, id, (log, _changes, unended) => {
       const { run, recorder: from } = at;
-      const target = findRollbackTarget(log, id, from.lane);
+      const target = findRollbackTarget(log, id, { lane: from.lane, visit });
       const { journal } = from;
-      const goal = { setup: setupOfRun(from), journal, log, target, unended };
+      const goal = { setup, journal, log, target, unended };
       return rollBack({ ...goal, signal: run.signal, onFailure, from });
     });
   }

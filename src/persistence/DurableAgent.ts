@@ -93,7 +93,10 @@ export class DurableAgent {
     return this.#rollBack(checkpointId, options);
   }
 
-  /** Rolls back to the latest checkpoint. See {@link rollbackToCheckpoint}. */
+  /**
+   * Rolls back to the latest checkpoint, except those that triggers made within the node that runs next. See
+   * {@link rollbackToCheckpoint}.
+   */
   async rollbackToLatestCheckpoint(options?: OutsideOptions): Promise<RollbackReport> {
     return this.#rollBack(undefined, options);
   }

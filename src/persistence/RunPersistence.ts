@@ -24,7 +24,10 @@ export interface RunPersistence {
    *   the call and resume, the node requests the rollback again.
    */
   rollbackToCheckpoint(checkpointId: string, options?: RollbackOptions): Promise<RollbackReport>;
-  /** Rolls back to the latest checkpoint. See {@link rollbackToCheckpoint}. */
+  /**
+   * Rolls back to the latest checkpoint, except those that triggers made within the running node. See
+   * {@link rollbackToCheckpoint}.
+   */
   rollbackToLatestCheckpoint(options?: RollbackOptions): Promise<RollbackReport>;
   /**
    * Continues at another node. Runs no inverses, so the effects of earlier calls remain. The new checkpoint lists the

@@ -125,8 +125,8 @@ describe("a storage that keeps nothing", () => {
     expect(await agent.run("go")).toMatchObject({ output: "go" });
     expect(seen).toMatchObject([
       { checkpointId: "mine", nodeId: "only", lastInput: "again" },
-      { code: "checkpoint_not_found" },
-      { code: "checkpoint_not_found" },
+      { code: "checkpoint_not_found", message: expect.stringContaining("a storage that keeps data") as string },
+      { code: "checkpoint_not_found", message: expect.stringContaining("createCheckpoint()") as string },
       [],
       undefined,
     ]);

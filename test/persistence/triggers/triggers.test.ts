@@ -1,4 +1,6 @@
 import {
+  persistence,
+  RollbackToolRegistry,
   strategy,
   tool,
   triggers,
@@ -12,7 +14,8 @@ import { z } from "zod";
 import type { TriggerMoment } from "../../../src/persistence/config/triggers.ts";
 import { dueTriggers } from "../../../src/persistence/saving/saveIfDue.ts";
 import { asking, idOf } from "../support/asking.ts";
-import { durableAgent } from "../support/durableAgent.ts";
+import { chain } from "../support/calledAgents.ts";
+import { durableAgent, Fault } from "../support/durableAgent.ts";
 import { checkpointsOf } from "../support/stored.ts";
 import { logStorages, storages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
@@ -359,7 +362,6 @@ describe.each(logStorages)("$name: a critical trigger", (storage) => {
   it("accepts a later checkpoint that the node has requested", async () => {
     const opened = await storage.open();
     const events: PersistenceEvent[] = [];
-    const { persistence } = await import("agent-persistence");
     const danger = tool({
       name: "danger",
       description: "",
@@ -381,6 +383,46 @@ describe.each(logStorages)("$name: a critical trigger", (storage) => {
     expect(events).toContainEqual(
       expect.objectContaining({ type: "checkpoint_skipped", reason: "superseded", nodeId: "ask" }),
     );
+  });
+});
+
+describe.each(logStorages)("$name: a rollback to the latest checkpoint", (storage) => {
+  const made = [triggers.contextDelta({ bytes: 1 }), triggers.afterFileModification()];
+
+  it.each([
+    ["in the node", "a rollback by the node"],
+    ["in the node before a crash", "a rollback by the node"],
+    ["in the node before a crash", "a rollback from outside"],
+  ])("reverts the calls of a node despite a checkpoint that a trigger made %s, in %s", async (at, by) => {
+    const opened = await storage.open();
+    const world = new World();
+    const fault = new Fault();
+    if (at === "in the node") fault.repair();
+    const book = { ...world.adder("book"), modifiesFiles: true };
+    let isRolledBack = by === "a rollback from outside";
+    const graph = chain("tries", {
+      first: (text) => text,
+      second: async (text, context) => {
+        if (world.nodes.push("second") > 4) throw new RangeError("the node repeats forever");
+        await context.tools.call(book, { item: "room" });
+        fault.strike();
+        if (isRolledBack) return text;
+        isRolledBack = true;
+        return (await persistence(context).rollbackToLatestCheckpoint()) as never;
+      },
+    });
+    const registry = new RollbackToolRegistry().registerRollback(book, ({ item }, { toolCallId }) =>
+      world.remove(toolCallId, item),
+    );
+    const options = { tools: [book], registry, triggers: [triggers.afterNode(), ...made] };
+    const agent = () => durableAgent(graph, opened(), options);
+    if (at !== "in the node") await fault.stops(agent().run("go"));
+    expect((await checkpointsOf(agent())).at(-1)?.trigger).toBe(
+      at === "in the node" ? undefined : "after_file_modification",
+    );
+    if (by === "a rollback from outside") await persistence(agent()).agent("a").rollbackToLatestCheckpoint();
+    expect(await agent().run("go")).toMatchObject({ output: "go" });
+    expect(world.done).toEqual(["book room", "undo room", "book room"]);
   });
 });
 
