@@ -339,7 +339,7 @@ async function restoreMessages(
 ): Promise<RollbackReport> {
   findCheckpoint(await journal.readAll(), checkpointId);
   const { log } = await finishRollback(setup, journal, onFailure);
-  const { messages: messageHistory, report } = historyOnly(log, checkpointId);
+  const { messages: messageHistory, report } = historyOnly(setup, log, checkpointId, log.index.lines.mainLane);
   await continueFromHead(setup, journal, log, {
     messageHistory,
     move: "rollback",
@@ -348,10 +348,15 @@ async function restoreMessages(
   return report;
 }
 
-/** Returns the messages at a checkpoint, and a report without reverted calls. */
+/**
+ * Returns the messages at a checkpoint, and a report without reverted calls. The messages have the tool names of the
+ * migrations that the run, branch or sub-agent on `lane` has passed since the checkpoint.
+ */
 export function historyOnly(
+  setup: PersistenceSetup,
   log: AgentLog,
   checkpointId: string | undefined,
+  lane: number,
 ): { readonly messages: readonly Message[]; readonly report: RollbackReport } {
   const target = findCheckpoint(log, checkpointId);
   const plan = planRollback(log.index, loggedCalls(log.index, log.blobs), { target }, () => false);
@@ -365,5 +370,9 @@ export function historyOnly(
     stayedReverted: [],
     participants: [],
   });
-  return { messages: log.messagesOf(stateAt(log.index, target)), report };
+  const state = stateAt(log.index, target);
+  const { migrations } = setup.at(linePath(log.index, state.lane).agentPath) ?? setup;
+  const versionOf = (at: AgentState | undefined) => at?.structure?.version ?? 0;
+  const renames = migrations.toolRenames(versionOf(state), versionOf(foldLine(log.index, lane)));
+  return { messages: log.messagesOf(state).map((message) => renamedTools(message, renames)), report };
 }

@@ -44,7 +44,12 @@ export class Migrations {
   }
 
   toolNow(name: string, version: number): string {
-    return renamed(name, this.chainFrom(version)?.map(({ tools = {} }) => tools) ?? []);
+    return renamed(name, this.toolRenames(version, this.version));
+  }
+
+  /** Returns the renames of tools between two versions, in order. */
+  toolRenames(from: number, upTo: number): readonly Readonly<Record<string, string>>[] {
+    return (this.chainFrom(from) ?? []).filter(({ to }) => to <= upTo).map(({ tools = {} }) => tools);
   }
 
   toolNames(name: string): readonly string[] {

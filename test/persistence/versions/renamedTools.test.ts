@@ -1,13 +1,17 @@
 import {
   persistence,
   RollbackToolRegistry,
+  type RunPersistence,
   strategy,
   tool,
   type AnyTool,
   callModel,
   callTools,
   hasToolCalls,
+  type Message,
+  type Migration,
   textOf,
+  type ToolMessage,
 } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -45,6 +49,17 @@ function looping(version: number) {
     graph.edge(model, graph.finish, { map: textOf });
     graph.edge(tools, model);
   });
+}
+
+/** Restores the messages before the first call. */
+async function goBack(bound: Pick<RunPersistence, "getCheckpoints" | "rollbackToCheckpoint">) {
+  const target = (await bound.getCheckpoints()).find(({ nodeId }) => nodeId === "tools");
+  return bound.rollbackToCheckpoint(target?.checkpointId ?? "", { rollbackStrategy: "message_history_only" });
+}
+
+/** The names of the tools in a message. */
+function namesIn({ content }: Message): readonly string[] {
+  return typeof content === "string" ? [] : content.flatMap((part) => ("toolName" in part ? part.toolName : []));
 }
 
 describe.each(logStorages)("$name: a renamed tool", (storage) => {
@@ -107,6 +122,50 @@ describe.each(logStorages)("$name: a renamed tool", (storage) => {
       else await outside.setExecutionPoint({ nodeId: "model", input: "again" });
       expect(await after.resume()).toMatchObject({ status: "completed", output: "paid" });
       expect(offered).toEqual(["payOut"]);
+    },
+  );
+
+  it.each(["in the run", "from outside"])(
+    "has its new name in messages from before the migration after a rollback of messages only %s",
+    async (place) => {
+      const opened = await storage.open();
+      const world = new World();
+      const swapped = { a: "b", b: "a" };
+      const fault = new Fault();
+      const calls = { toolCalls: [{ toolName: "a", input: { item: "x" } }] };
+      const seen: unknown[] = [];
+      let isRolledBack = false;
+      const talking = (version: number) =>
+        strategy<string, string>("s", { version }, (graph) => {
+          const model = graph.node("model", callModel);
+          const tools = graph.node("tools", callTools);
+          const last = graph.node("last", async (_message: ToolMessage, context) => {
+            fault.strike();
+            if (place === "in the run" && !isRolledBack) {
+              isRolledBack = true;
+              return goBack(persistence(context)) as never;
+            }
+            seen.push(...context.llm.messages.flatMap(namesIn));
+            return "done";
+          });
+          graph.edge(graph.start, model);
+          graph.edge(model, tools, { when: hasToolCalls });
+          graph.edge(tools, last);
+          graph.edge(last, graph.finish);
+        });
+      const agent = (version: number, migrations: readonly Migration[] = []) =>
+        durableAgent(talking(version), opened(), {
+          tools: [payTool(world, "a"), payTool(world, "b")],
+          turns: [calls],
+          migrations,
+        });
+      await fault.stops(agent(0).run("go"));
+      fault.return();
+      const after = () => agent(1, [{ from: 0, to: 1, tools: swapped }]);
+      await fault.stops(after().resume());
+      if (place === "from outside") await goBack(persistence(after()).agent("a"));
+      await after().resume();
+      expect(seen).toEqual(["b"]);
     },
   );
 
