@@ -159,6 +159,7 @@ const shapes = {
     base: optional(count),
     calls: listOf(text),
     closed: listOf(text),
+    onFailure: optional(oneOf("leave")),
     participants: optional(listOf(like({ key: text, packs }))),
   },
   rollback_step: { key: text, step: count, error },

@@ -9,6 +9,8 @@ export interface RollbackRecord {
   readonly base?: number;
   readonly calls: readonly string[];
   readonly closed: readonly string[];
+  /** Set if the rollback leaves effects that it cannot revert, also when another process finishes the rollback. */
+  readonly onFailure?: "leave";
   readonly participants?: readonly PlannedSteps[];
 }
 

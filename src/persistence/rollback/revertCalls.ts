@@ -66,15 +66,14 @@ async function leave(call: LoggedCall, error: unknown, { journal, onFailure }: R
 
 /** Stores the plan before the first call is reverted, so that a resumed rollback reverts no call twice. */
 async function begin(
-  { journal, log, target, base }: Rollback,
+  { journal, log, target, base, onFailure }: Rollback,
   plan: RollbackPlan,
   participants: readonly PlannedSteps[],
 ): Promise<void> {
   const calls = new Set([...(log.index.rollback?.calls ?? []), ...plan.revert.map(({ call }) => call)]);
-  const planned = participants.length > 0 && { participants };
-  await journal.store([
-    { kind: "rollback", ...goalRecord({ target, base }), calls: [...calls], closed: plan.closed, ...planned },
-  ]);
+  const goal = goalRecord({ target, base });
+  const chosen = { ...(onFailure === "leave" && { onFailure }), ...(participants.length > 0 && { participants }) };
+  await journal.store([{ kind: "rollback", ...goal, calls: [...calls], closed: plan.closed, ...chosen }]);
 }
 
 /** The result for one call. `left`: a decision keeps the effect. `skipped`: the call waits for an answer. */

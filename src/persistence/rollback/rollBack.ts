@@ -247,6 +247,7 @@ export async function finishOtherRedo(
 /**
  * Finishes an interrupted rollback before the agent continues.
  *
+ * @param choice Defaults to the choice of the interrupted rollback.
  * @param signal Defaults to a signal that aborts when this process loses the agent.
  * @returns the whole log afterwards, and the calls that could not be reverted.
  * @throws RollbackIncompleteError, ToolCallInDoubtError. The rollback stays open.
@@ -254,12 +255,14 @@ export async function finishOtherRedo(
 export async function finishRollback(
   setup: PersistenceSetup,
   journal: Journal,
-  onFailure?: OnRevertFailure,
+  choice?: OnRevertFailure,
   signal: AbortSignal = journal.lost,
 ): Promise<{ readonly log: AgentLog; readonly left: RollbackReport["failed"] }> {
   const log = await journal.readAll();
-  if (!log.index.rollback) return { log, left: [] };
-  const { target, base } = openGoal(log.index, log.index.rollback);
+  const { rollback: open } = log.index;
+  if (!open) return { log, left: [] };
+  const { target, base } = openGoal(log.index, open);
+  const onFailure = choice ?? open.onFailure;
   // A run in progress may have requested the rollback, so it continues.
   const isRunning = journal.statusState.current?.status === "in_progress";
   const leaves = isRunning ? undefined : pausedAt(target);

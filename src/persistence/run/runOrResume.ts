@@ -285,7 +285,7 @@ async function finishOpenRollback(call: DurableCall): Promise<readonly Revertibl
   if (!journal.head?.log.index.rollback) return [];
   const { finishRollback } = await import("../rollback/rollBack.ts");
   const abandons = "unfinished" in options && options.unfinished === "abandon";
-  const { left } = await finishRollback(setup, journal, abandons ? "leave" : "stop", signalOf(call));
+  const { left } = await finishRollback(setup, journal, abandons ? "leave" : undefined, signalOf(call));
   await journal.readHead();
   return (abandons ? left : []).map(({ error: _error, ...reverting }) => reverting);
 }

@@ -181,6 +181,20 @@ describe.each(logStorages)("$name: a stopped rollback", (storage) => {
   });
 });
 
+describe.each(logStorages)("$name: an interrupted rollback that leaves effects", (storage) => {
+  // The plan, begin and end of the inverse of c, those of b, the decision about b, begin and end of the inverse of a.
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])("leaves them when a resume finishes it, after %i saves", async (saves) => {
+    const options: BookingOptions = { stuck: { item: "b", fault: new Fault() }, inverseEffect: "idempotent" };
+    const { world, opened, build } = await booked(storage, options);
+    const [first] = await build().outside.getCheckpoints();
+    const crashing = bookings(world, crashAfter(opened(), saves), items, options).outside;
+    const leaving = crashing.rollbackToCheckpoint(first?.checkpointId ?? "", { onFailure: "leave" });
+    await expect(leaving).rejects.toBeInstanceOf(SimulatedCrashError);
+    expect(await build().agent.resume()).toMatchObject({ status: "completed" });
+    expect(world.items).toEqual(["a", "b", "b", "c"]);
+  });
+});
+
 describe.each(logStorages)("$name: an interrupted inverse", (storage) => {
   /** Its beginning is stored, its end is not. */
   async function cutShort(options?: BookingOptions) {
