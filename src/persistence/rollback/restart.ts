@@ -7,8 +7,8 @@ import { STATE_TRANSITIONS } from "../../checkpoint/status/TaskStatus.ts";
 import { TaskNotFoundError, TransitionNotAllowedError } from "../../errors/taskErrors.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/checkSchema.ts";
-import type { AgentLog } from "../../storage/AgentLog.ts";
-import { firstOfRun } from "../../journal/findCheckpoint.ts";
+import { AgentLog } from "../../storage/AgentLog.ts";
+import { firstOfRun, isEnoughForRollback } from "../../journal/findCheckpoint.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { finishRollback, rollBack } from "./rollBack.ts";
 import type { RollbackReport } from "./RollbackReport.ts";
@@ -41,7 +41,8 @@ async function rollBackToStart(
 ): Promise<RollbackReport | undefined> {
   await using journal = await setup.openJournal(agentId);
   assertRestartable(agentId, journal.statusState);
-  const before = await journal.readAll();
+  await journal.durable();
+  const before = await AgentLog.readRecent(setup.log, agentId, isEnough);
   const isRedo = before.index.rollback?.base !== undefined;
   const log = isRedo ? (await finishRollback(setup, journal)).log : before;
   const target = firstOfRun(log.index);
