@@ -2,7 +2,7 @@ import { runMoved } from "../../agent/strategy/Strategy.ts";
 import type { RevertibleCall } from "../../agent/feature/RunResult.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import { loggedCalls, read } from "../../journal/loggedCalls.ts";
-import type { RollbackGoal } from "../../journal/planRollback.ts";
+import type { RollbackGoal, RollbackPlan } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { type ParticipantReport, revertibleCall, type RollbackReport } from "./RollbackReport.ts";
 
@@ -13,6 +13,25 @@ interface StoredReport {
   readonly skipped: readonly string[];
   readonly stayedReverted?: readonly string[];
   readonly participants: readonly ParticipantReport[];
+}
+
+/** Returns the report of a rollback, which includes what an earlier attempt has reverted. */
+export function reportOf(
+  log: AgentLog,
+  { target, base }: RollbackGoal,
+  plan: RollbackPlan,
+  { reverted, participants, ...others }: Pick<RollbackReport, "reverted" | "failed" | "skipped" | "participants">,
+): RollbackReport {
+  const before = doneBefore(log, target);
+  return runMoved({
+    checkpointId: target.id,
+    ...(base && { commonAncestorId: base.id }),
+    ...others,
+    reverted: [...before.reverted, ...reverted],
+    irreversible: plan.irreversible.map(revertibleCall),
+    stayedReverted: plan.stayedReverted.map(revertibleCall),
+    participants: [...before.participants, ...participants],
+  });
 }
 
 export function storedReport(report: RollbackReport): StoredReport {
@@ -52,7 +71,7 @@ export function finishedReport(log: AgentLog, { target, base }: RollbackGoal): R
 }
 
 /** Returns what an incomplete rollback to this checkpoint has reverted, which is not repeated. */
-export function doneBefore(log: AgentLog, target: CheckpointPoint): Pick<RollbackReport, "reverted" | "participants"> {
+function doneBefore(log: AgentLog, target: CheckpointPoint): Pick<RollbackReport, "reverted" | "participants"> {
   const stored = lastReport(log, target);
   if (!stored || !hasFailed(stored)) return { reverted: [], participants: [] };
   return { reverted: callsByIds(log)(stored.reverted), participants: stored.participants };

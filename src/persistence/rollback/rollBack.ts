@@ -30,7 +30,7 @@ import { openLaneOf, placesLeft, placesRejoined } from "../../checkpoint/lines/l
 import type { RunRecorder } from "../saving/RunRecorder.ts";
 import { fitLane } from "../migration/fitLines.ts";
 import { restoredRun } from "../starting/restoredRun.ts";
-import { doneBefore, storedReport, finishedReport } from "./finishedRollback.ts";
+import { finishedReport, reportOf, storedReport } from "./finishedRollback.ts";
 import { applyParticipants, planParticipants } from "./participants.ts";
 import { goalRecord, revertCalls } from "./revertCalls.ts";
 import {
@@ -77,7 +77,7 @@ export async function rollBack(
     ...storageRecords(changes, lane, journal.writer),
   ]);
   changeRuns(journal, log.index, options);
-  const report = reportOf(rollback, plan, { reverted, failed, skipped, participants });
+  const report = reportOf(log, options, plan, { reverted, failed, skipped, participants });
   const kept = journal.writer.value(storedReport(report), "the report of a rollback");
   const goal = goalRecord(options);
   journal.append([...(reopens ? [run] : []), ...records, { kind: "rollback_end", ...goal, report: kept }]);
@@ -97,23 +97,6 @@ async function recorderAt(
   const at = { ...begun, opening: [], by: "rollback", line: from?.line, parent: from?.parent } as const;
   if (!from || !migrates) return restoredRun(from?.setup ?? setup, journal, { log, state }, { ...at, head });
   return restoredRun(from.setup, journal, await fitLane({ setup, journal, signal }, begun.lane), at);
-}
-
-function reportOf(
-  { log, target, base }: Rollback,
-  plan: RollbackPlan,
-  { reverted, participants, ...others }: Pick<RollbackReport, "reverted" | "failed" | "skipped" | "participants">,
-): RollbackReport {
-  const before = doneBefore(log, target);
-  return runMoved({
-    checkpointId: target.id,
-    ...(base && { commonAncestorId: base.id }),
-    ...others,
-    reverted: [...before.reverted, ...reverted],
-    irreversible: plan.irreversible.map(revertibleCall),
-    stayedReverted: plan.stayedReverted.map(revertibleCall),
-    participants: [...before.participants, ...participants],
-  });
 }
 
 export function pausedAt({ id }: CheckpointPoint): NonNullable<RollBackOptions["leaves"]> {
