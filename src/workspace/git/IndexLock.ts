@@ -1,5 +1,7 @@
-import { link, lstat, open, readFile, rename, unlink, writeFile } from "node:fs/promises";
+import { lstat, open, readFile, rename, unlink, writeFile } from "node:fs/promises";
 import { GitError } from "../../errors/workspaceErrors.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
+import { systemCode } from "../../nodejs/Disk.ts";
 import { hasEnded, incarnationOf } from "../../nodejs/ProcessIdentity.ts";
 import { nodeProcessIdentity } from "../../nodejs/nodeProcessIdentity.ts";
 import { type TreeEntry, updateIndex } from "./gitChanges.ts";
@@ -28,24 +30,16 @@ export class IndexLock implements AsyncDisposable {
   static async take(repository: GitRepository): Promise<IndexLock> {
     await repository.assertWritable();
     const file = repository.gitPath("index.lock");
-    const identity = nodeProcessIdentity();
-    const { processId } = identity;
-    const holder = JSON.stringify({ id: crypto.randomUUID(), processId, incarnation: incarnationOf(identity) });
-    const write = () => writeFile(file, holder, { flag: "wx", mode: 0o644 });
     try {
-      await write().catch(async (error: unknown) => {
-        if (!(await removeLeft(file))) throw error;
-        await write();
-      });
+      return new IndexLock(repository, file, await lock(file));
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
+      const code = systemCode(error);
       const reason =
         code === "EEXIST"
           ? `${JSON.stringify(file)} exists: another git command is running, or one was killed; delete the file if none is running`
-          : `${JSON.stringify(file)} could not be created (${code ?? "unknown"})`;
+          : `${JSON.stringify(file)} could not be created (${code || "unknown"})`;
       throw new GitError("update-index", reason, { cause: error });
     }
-    return new IndexLock(repository, file, holder);
   }
 
   /**
@@ -107,19 +101,52 @@ export class IndexLock implements AsyncDisposable {
   }
 }
 
-/** Removes the lock of a killed process. Returns whether this process removed the lock. */
-async function removeLeft(file: string): Promise<boolean> {
+/**
+ * Creates a lock file that names this process. Returns its text. Replaces the lock of a killed process.
+ *
+ * @throws the error of the file system. `EEXIST` if another process holds the lock.
+ */
+async function lock(file: string): Promise<string> {
+  const identity = nodeProcessIdentity();
+  const { processId } = identity;
+  const holder = JSON.stringify({ id: crypto.randomUUID(), processId, incarnation: incarnationOf(identity) });
+  try {
+    await create(file, holder);
+  } catch (error) {
+    if (systemCode(error) !== "EEXIST") throw error;
+    await removeLeft(file);
+    await create(file, holder);
+  }
+  return holder;
+}
+
+/** Creates a file with a text. If the write fails, such as on a full device, the file is removed. */
+async function create(file: string, text: string): Promise<void> {
+  await using handle = await open(file, "wx", 0o644);
+  try {
+    await handle.writeFile(text);
+  } catch (error) {
+    await unlink(file).catch(() => {});
+    throw error;
+  }
+}
+
+/**
+ * Removes the lock of a killed process. Only the process that holds a second lock, named after the text of the first
+ * one, may remove the first lock. Otherwise several processes that read the first lock could remove a later lock.
+ *
+ * @throws an error with the code `EEXIST` if another process removes the lock.
+ */
+async function removeLeft(file: string): Promise<void> {
   const left = await textOf(file);
-  if (left === undefined || !isOfEndedProcess(left)) return false;
-  const moved = `${file}.${crypto.randomUUID()}`;
-  // Another process that removes the same lock may be faster.
-  const isMoved = await rename(file, moved).then(() => true, ignoreMissing);
-  if (!isMoved) return false;
-  // Another process may have removed the lock and locked the index since.
-  const isLeft = (await textOf(moved)) === left;
-  if (!isLeft) await link(moved, file).catch(() => {});
-  await unlink(moved);
-  return isLeft;
+  if (left === undefined || !isOfEndedProcess(left)) return;
+  const second = `${file}.${nodeSha256.hex(left).slice(0, 16)}`;
+  await lock(second);
+  try {
+    if ((await textOf(file)) === left) await unlink(file).catch(ignoreMissing);
+  } finally {
+    await unlink(second);
+  }
 }
 
 function isOfEndedProcess(holder: string): boolean {

@@ -1,12 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import promises from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { commitFiles, rebaseIfSafe, revertCommit } from "agent-persistence/workspace";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
 import { GitRepository } from "../../../src/workspace/git/GitRepository.ts";
 import { IndexLock } from "../../../src/workspace/git/IndexLock.ts";
+import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { TestRepository } from "./repositories.ts";
 import { commandsOf } from "./wrappedGit.ts";
 
@@ -76,21 +79,53 @@ it("one of several commits takes the lock of a killed process", async () => {
   expect(existsSync(lockOf(repository))).toBe(false);
 });
 
-it("reports another git command if several commits remove the lock of a killed process", async () => {
+it("only one of several commits takes the lock of a killed process, and no other commit removes the lock", async () => {
   const repository = withCommit();
   await killedAt("update-index 2", "commit", repository.root);
-  const left = readFileSync(lockOf(repository));
+  const left = readFileSync(lockOf(repository), "utf8");
   const reasons: string[] = [];
   await GitRepository.with(repository.root, async (git) => {
     for (let round = 0; round < 20; round++) {
       writeFileSync(lockOf(repository), left);
+      // Sometimes a process was killed while it removed the lock.
+      if (round % 2 === 1) writeFileSync(`${lockOf(repository)}.${nodeSha256.hex(left).slice(0, 16)}`, left);
       const locks = await Promise.allSettled(Array.from({ length: 8 }, () => IndexLock.take(git)));
+      expect(locks.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+      expect(existsSync(lockOf(repository))).toBe(true);
       for (const lock of locks)
         if (lock.status === "fulfilled") await lock.value[Symbol.asyncDispose]();
         else reasons.push(String(lock.reason));
     }
   });
   expect(reasons.filter((reason) => !reason.includes("another git command is running"))).toEqual([]);
+  expect(readdirSync(join(repository.root, ".git")).filter((name) => name.startsWith("index.lock"))).toEqual([]);
+});
+
+it("a commit that read the lock of a killed process removes no later lock", async () => {
+  const repository = withCommit();
+  await killedAt("update-index 2", "commit", repository.root);
+  const file = lockOf(repository);
+  const { readFile } = promises;
+  await GitRepository.with(repository.root, async (git) => {
+    const locks: IndexLock[] = [];
+    const moved = [vi.spyOn(promises, "rename"), vi.spyOn(promises, "unlink")];
+    // The second commit takes the lock after the first commit has read the text of the killed process.
+    const read = vi.spyOn(promises, "readFile").mockImplementationOnce(async (...given) => {
+      const text = await readFile(...given);
+      locks.push(await IndexLock.take(git));
+      for (const spy of moved) spy.mockClear();
+      return text;
+    });
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      for (const spy of [read, ...moved]) spy.mockRestore();
+      syncBuiltinESMExports();
+    });
+    await expect(IndexLock.take(git)).rejects.toThrow("another git command is running");
+    expect(moved.flatMap(({ mock }) => mock.calls.filter(([path]) => path === file))).toEqual([]);
+    for (const lock of locks) await lock[Symbol.asyncDispose]();
+    expect(existsSync(file)).toBe(false);
+  });
 });
 
 it("the lock of a rebase stays if its process was killed while it replaced the files", async () => {
