@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { lstat, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
@@ -7,9 +7,10 @@ import { InvalidInputError } from "../errors/agentErrors.ts";
 import { quoted } from "../errors/AgentPersistenceError.ts";
 import { AgentBusyError, BackupBusyError, OwnershipLostError, StorageError } from "../errors/storageErrors.ts";
 import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
+import { systemClock } from "../internal/Clock.ts";
 import { nodeSha256 } from "../internal/sha256/nodeSha256.ts";
 import { nodeFileSystem } from "../nodejs/nodeFileSystem.ts";
-import { storageFailure, systemCode } from "../nodejs/Disk.ts";
+import { Disk, storageFailure, systemCode } from "../nodejs/Disk.ts";
 import { FileRecordLog } from "../storage/file/FileRecordLog.ts";
 import type { OwnedLog } from "../storage/RecordLog.ts";
 import { processOwner } from "../storage/ReleasableLog.ts";
@@ -40,6 +41,7 @@ const lockId = "backup";
 const unfinishedName = /^(?:backup\.json|[0-9a-f]{40}\.archive)\.[0-9a-f-]{36}\.unfinished$/;
 /** The number of bytes that are read to find the first line of an archive. The line is shorter. */
 const headerBytes = 16 * 1024;
+const disk = new Disk(nodeFileSystem, systemClock);
 
 /** The directory of a backup: a marker file and one archive for each log. Failures throw StorageError. */
 export class BackupFolder {
@@ -68,14 +70,14 @@ export class BackupFolder {
     const isEmpty = async () =>
       (await names(this.#path)).every((name) => name === lockName || unfinishedName.test(name));
     if (!(await isEmpty())) await this.assertBackup();
-    await onDisk("mkdir", this.#path, () => mkdir(this.#path, { recursive: true, mode: 0o700 }));
+    // Creates the directory durably.
     const lock = await this.#lock();
     try {
       if (await isEmpty()) await write(this.#mark, [Buffer.from(`${JSON.stringify(mark)}\n`)]);
-      await onDisk("mkdir", this.#logs, () => mkdir(this.#logs, { recursive: true }));
-      await onDisk("lstat", this.#logs, async () => {
-        if (!(await lstat(this.#logs)).isDirectory()) throw this.#otherContent();
-      });
+      // Without a durable mark, a directory with archives is rejected after a power loss.
+      await disk.fsyncDir(this.#path);
+      await disk.mkdir(this.#logs);
+      if ((await disk.stat(this.#logs))?.folder !== true) throw this.#otherContent();
       for (const path of [this.#path, this.#logs]) await removeUnfinished(path);
       return lock;
     } catch (error) {
@@ -98,7 +100,7 @@ export class BackupFolder {
 
   /** @throws InvalidInputError if the directory has no backup of this version. */
   async assertBackup(): Promise<void> {
-    const text = await onDisk("read", this.#mark, () => readFile(this.#mark, "utf8").catch(orMissing));
+    const text = (await disk.readFile(this.#mark))?.toString();
     if (markSchema.safeParse(parsedJson(text ?? "")).success) return;
     throw this.#otherContent(text === undefined ? "none" : undefined);
   }
@@ -146,7 +148,7 @@ export class BackupFolder {
   /** @throws OwnershipLostError if another backup owns the directory by now. */
   async remove(file: string): Promise<void> {
     await this.#assertLocked();
-    await onDisk("rm", file, () => rm(file, { force: true }));
+    await disk.unlink(file);
   }
 
   async #assertLocked(): Promise<void> {
@@ -165,8 +167,7 @@ export class BackupFolder {
 
   /** Makes the names of all files durable. */
   async sync(): Promise<void> {
-    for (const path of [this.#logs, this.#path, dirname(this.#path)])
-      await onDisk("fsync", path, () => nodeFileSystem.fsyncDir(path));
+    for (const path of [this.#logs, this.#path, dirname(this.#path)]) await disk.fsyncDir(path);
   }
 }
 
@@ -185,7 +186,7 @@ function nameOf(logId: string): string {
 /** Removes unfinished files of earlier backups. A backup that was only suspended then fails to rename its file. */
 async function removeUnfinished(path: string): Promise<void> {
   for (const name of (await names(path)).filter((each) => unfinishedName.test(each)))
-    await onDisk("rm", path, () => rm(join(path, name), { force: true }));
+    await disk.unlink(join(path, name));
 }
 
 /** @param beforeRename - called when all bytes are durable. If the callback rejects, the file stays unchanged. */
@@ -213,12 +214,9 @@ async function names(path: string): Promise<readonly string[]> {
   return onDisk("readdir", path, async () => ((await readdir(path).catch(orMissing)) ?? []).toSorted());
 }
 
-function firstLine(file: string): Promise<string> {
-  return onDisk("read", file, async () => {
-    await using opened = await open(file, "r");
-    const { buffer, bytesRead } = await opened.read(Buffer.alloc(headerBytes), 0, headerBytes, 0);
-    return buffer.toString("utf8", 0, Math.max(0, buffer.subarray(0, bytesRead).indexOf("\n")));
-  });
+async function firstLine(file: string): Promise<string> {
+  const bytes = (await disk.readFile(file, 0, headerBytes)) ?? Buffer.alloc(0);
+  return bytes.toString("utf8", 0, Math.max(0, bytes.indexOf("\n")));
 }
 
 async function onDisk<Result>(operation: string, path: string, work: () => Promise<Result>): Promise<Result> {

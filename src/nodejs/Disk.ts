@@ -2,6 +2,7 @@ import type { Clock } from "../internal/Clock.ts";
 import type { FileSystem, OpenFile } from "./FileSystem.ts";
 import { StorageError, type StorageFailure } from "../errors/storageErrors.ts";
 import { constants } from "node:os";
+import { dirname } from "node:path";
 
 /** The delays before retries of a call that may soon succeed, in milliseconds. */
 const retryDelaysMs = [5, 20, 80, 320];
@@ -67,6 +68,23 @@ export class Disk {
       return true;
     };
     return (await this.#call("mkdir", path, "EEXIST", create)) ?? false;
+  }
+
+  /**
+   * Creates a directory, which may be a link, and its parents, which may be unreadable.
+   *
+   * @returns the syncs that make all of them durable
+   */
+  async mkdirs(path: string): Promise<readonly (() => Promise<void>)[]> {
+    const found = await this.stat(path);
+    const parent = dirname(path);
+    const above = found === undefined && parent !== path ? await this.mkdirs(parent) : [];
+    if (found === undefined) await this.mkdir(path);
+    const sync = () =>
+      this.fsyncDir(parent).catch((error: unknown) => {
+        if (found === undefined) throw error;
+      });
+    return [...above, sync];
   }
 
   /** Removes an empty directory. Does nothing if the directory is missing or not empty. */

@@ -1,8 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { BackupFolder } from "../../src/backup/BackupFolder.ts";
 import { utf8 } from "../../src/internal/bytes.ts";
+import { nodeFileSystem } from "../../src/nodejs/nodeFileSystem.ts";
 import { bytesUnder } from "../encryption/storedBytes.ts";
 import { FileRecordLog } from "../../src/storage/file/FileRecordLog.ts";
 import { testDirectory } from "../storage/file/support/fixture.ts";
@@ -65,4 +67,38 @@ it("refuses a directory whose only file ends with .unfinished, and never removes
   await (await new BackupFolder(directory).begin()).release();
   expect(await readdir(directory)).toContain("notes.unfinished");
   expect(await readdir(join(directory, "logs"))).toEqual(["notes.unfinished"]);
+});
+
+it("makes the mark of a new backup durable before it creates the directory of the archives", async () => {
+  const directory = join(await testDirectory(), "backup");
+  const synced: (readonly string[])[] = [];
+  const fsyncDir = nodeFileSystem.fsyncDir.bind(nodeFileSystem);
+  const spy = vi.spyOn(nodeFileSystem, "fsyncDir").mockImplementation(async (path) => {
+    if (path === directory) synced.push(await readdir(directory));
+    await fsyncDir(path);
+  });
+  onTestFinished(() => spy.mockRestore());
+  await (await new BackupFolder(directory).begin()).release();
+  expect(synced.map((names) => names.toSorted())).toContainEqual(["backup.json", "lock"]);
+});
+
+it.runIf(process.platform === "linux")("refuses a directory that cannot be created on its file system", async () => {
+  for (const directory of ["/proc/backup", "/proc/self/a/b"])
+    await expect(new BackupFolder(directory).begin()).rejects.toMatchObject({ code: "storage_failed" });
+});
+
+it.skipIf(process.platform === "win32")("does not wait for a pipe in place of the mark or an archive", async () => {
+  const directory = await testDirectory();
+  const folder = new BackupFolder(directory);
+  const lock = await folder.begin();
+  await folder.store("a", archive("text"));
+  await lock.release();
+  const { archives } = await folder.read();
+  const file = archives.get("a")?.file ?? "";
+  for (const path of [join(directory, "backup.json"), file]) {
+    await rm(path);
+    expect(spawnSync("mkfifo", [path]).status).toBe(0);
+  }
+  await expect(folder.assertBackup()).rejects.toMatchObject({ code: "storage_failed" });
+  expect((await folder.read()).damaged).toMatchObject([{ file, error: { code: "storage_failed" } }]);
 });

@@ -1,4 +1,4 @@
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { z } from "zod";
 import { fromUtf8, utf8 } from "../../internal/bytes.ts";
 import { systemClock } from "../../internal/Clock.ts";
@@ -112,9 +112,7 @@ export class FileStreamStore implements StreamStore {
   }
 
   async #createIn(folder: string, path: string) {
-    const missing: string[] = [];
-    for (let at = folder; !(await this.#disk.stat(at)); at = dirname(at)) missing.unshift(at);
-    for (const at of missing) await this.#disk.mkdir(at);
+    await this.#disk.mkdirs(folder);
     const file = await this.#disk.create(path);
     if (!file) throw new TypeError(`The random name ${path} is in use.`);
     return file;

@@ -4,7 +4,7 @@ import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import type { Disk, DiskFile } from "../../nodejs/Disk.ts";
 import type { ProcessFacts } from "../../nodejs/ProcessIdentity.ts";
 import type { LockEntry, LockState } from "./LockState.ts";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 
 const noBytes = Buffer.from("{}");
 
@@ -24,7 +24,7 @@ export interface Generation {
 export class LockFolder {
   readonly #disk: Disk;
   readonly #path: string;
-  readonly #made = new Map<string, Promise<void>>();
+  readonly #made = new Map<string, Promise<unknown>>();
 
   /** @param path the directory, created by the first write */
   constructor(disk: Disk, path: string) {
@@ -98,23 +98,16 @@ export class LockFolder {
     });
   }
 
-  #make(path: string): Promise<void> {
+  #make(path: string): Promise<unknown> {
     const folder = this.#folder(path);
     const failed = (error: unknown) => {
       this.#made.delete(folder);
       throw error;
     };
-    const made = this.#made.get(folder) ?? makeFolder(this.#disk, folder).catch(failed);
+    const made = this.#made.get(folder) ?? this.#disk.mkdirs(folder).catch(failed);
     this.#made.set(folder, made);
     return made;
   }
-}
-
-/** Creates a directory with its missing parents. */
-async function makeFolder(disk: Disk, path: string): Promise<void> {
-  if ((await disk.stat(path)) !== undefined) return;
-  if (dirname(path) !== path) await makeFolder(disk, dirname(path));
-  await disk.mkdir(path);
 }
 
 function highestOf(names: readonly string[]): number {

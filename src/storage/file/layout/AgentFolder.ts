@@ -77,28 +77,11 @@ export function segmentGenerations(names: readonly string[]): number[] {
  */
 export async function ensureAgentFolder(disk: Disk, folder: AgentFolder): Promise<void> {
   const directory = dirname(folder.tasks);
-  const syncs = await ensureDirectory(disk, directory);
+  const syncs = await disk.mkdirs(directory);
   const { tasks, path, owners, blobs, temporary, checkpoints } = folder;
   for (const each of [tasks, path, owners, blobs, temporary, checkpoints]) await ensureFolder(disk, each);
   const own = [directory, tasks, path].map((each) => disk.fsyncDir(each));
   await Promise.all([...syncs.map((sync) => sync()), ...own]);
-}
-
-/**
- * Creates the configured directory, which may be a link, and its parents, which may be unreadable.
- *
- * @returns the syncs
- */
-async function ensureDirectory(disk: Disk, path: string): Promise<readonly (() => Promise<void>)[]> {
-  const found = await disk.stat(path);
-  const parent = dirname(path);
-  const above = found === undefined && parent !== path ? await ensureDirectory(disk, parent) : [];
-  if (found === undefined) await disk.mkdir(path);
-  const sync = () =>
-    disk.fsyncDir(parent).catch((error: unknown) => {
-      if (found === undefined) throw error;
-    });
-  return [...above, sync];
 }
 
 async function ensureFolder(disk: Disk, path: string): Promise<void> {
