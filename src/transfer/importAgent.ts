@@ -194,15 +194,15 @@ async function endOf(
   return { ...found, target };
 }
 
-/** @throws InvalidArchiveError for a checkpoint in the middle of the copied lines. Only a fork can start there. */
+/** @throws InvalidArchiveError for a checkpoint before the end of the copied lines. Only a fork can start there. */
 function custodyAppend(
   { index, target }: Pick<ForkedLog, "index" | "target">,
   { agentId, move, checkpoint }: ArchiveHeader,
   { generation, position, trustApprovals }: ArchiveEnd & Required<Pick<ImportOptions, "trustApprovals">>,
 ): LogAppend {
-  if (target && target.position !== position)
+  if (target && (target.position !== position || target.version !== [...index.checkpoints.keys()].at(-1)))
     throw new InvalidArchiveError(
-      "it was pruned after its checkpoint, so it can only be imported under another agentId",
+      "it has records after its checkpoint, so it can only be imported under another agentId",
     );
   const at = systemClock.now();
   // The original agent can already have executed calls that were approved after the checkpoint.
