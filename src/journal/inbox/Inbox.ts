@@ -1,7 +1,9 @@
 import { setNewest } from "../../internal/deleteOldest.ts";
 import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
+import { InvalidAgentIdError } from "../../errors/agentErrors.ts";
 import { EventKeyUsedError } from "../../errors/requestErrors.ts";
 import { NotSupportedError } from "../../errors/storageErrors.ts";
+import { isAgentId } from "../../internal/options/assertAgentId.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { LogStorage } from "../../storage/PersistenceStorageProvider.ts";
@@ -77,8 +79,10 @@ export class Inbox {
    * Stores an event durably, unless the inbox has an equal event with this key.
    *
    * @throws EventKeyUsedError, NotSerializableError, AgentBusyError
+   * @throws InvalidAgentIdError if the id is too long for an inbox.
    */
   async send(agentId: string, { name, payload, key, at }: NewEvent): Promise<void> {
+    assertFits(agentId);
     const sha256 = await this.#storage.sha256();
     const digest = key === undefined ? undefined : valueDigest([name, payload], sha256);
     await this.#logs.use(agentId, async (log) => {
@@ -94,8 +98,13 @@ export class Inbox {
     this.#tell(agentId);
   }
 
-  /** Returns the number of receipts in an inbox, to store it in a new request. Reads only an unknown inbox. */
+  /**
+   * Returns the number of receipts in an inbox, to store it in a new request. Reads only an unknown inbox.
+   *
+   * @throws InvalidAgentIdError if the id is too long for an inbox.
+   */
   async receipts(agentId: string): Promise<number> {
+    assertFits(agentId);
     return (this.#views.known(agentId) ?? (await this.#views.read(agentId)).state).receipts;
   }
 
@@ -243,4 +252,10 @@ export class Inbox {
     const id = JSON.stringify([agentId, request]);
     setNewest(this.#unreceived, id, receipts, mostUnreceived);
   }
+}
+
+/** The id of an inbox is longer than the id of its agent. */
+function assertFits(agentId: string): void {
+  if (!isAgentId(logIdOf(inboxShape, agentId)))
+    throw new InvalidAgentIdError(agentId, "more than 1,018 bytes for an agent with events");
 }

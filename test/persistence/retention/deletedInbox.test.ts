@@ -24,6 +24,17 @@ describe.each(eventStorages)("$name: an agent whose id is too long for an inbox"
   });
 });
 
+describe.each(eventStorages)("$name: an agent whose id is too long for events", (storage) => {
+  it("rejects events with an error that names the longest id", async () => {
+    const agent = durableAgent(receiving, (await storage.open())());
+    const ids = ["é".repeat(509), "é".repeat(509) + "x"] as const;
+    await persistence(agent).agent(ids[0]).send("paid", "one");
+    const error = { code: "invalid_agent_id", agentId: ids[1], message: expect.stringContaining("1,018 bytes") };
+    await expect(persistence(agent).agent(ids[1]).send("paid", "one")).rejects.toMatchObject(error);
+    await expect(agent.run("receive", { agentId: ids[1] })).rejects.toMatchObject(error);
+  });
+});
+
 describe.each(eventStorages)("$name: an agent whose deletion a crash cut short", (storage) => {
   it.each(["deleteAgent", "prune"] as const)("by %s leaves no event to the next agent with its id", async (way) => {
     const provider = (await storage.open())();
