@@ -178,7 +178,8 @@ export class TableOwnedLog extends LeasedOwnedLog<TableEncoded> {
   async #refusal(expectedPosition: number): Promise<Error> {
     const head = await this.#ask("read", () => this.#backend.table.head(this.agentId));
     if (head?.generation !== this.generation || head.owner === undefined) return this.#loseTo(head?.generation);
-    return new PositionConflictError(this.agentId, expectedPosition, await this.#reader.lastPosition());
+    const { end } = await this.#reader.end();
+    return new PositionConflictError(this.agentId, expectedPosition, end.position);
   }
 
   async #replaced(): Promise<OwnershipLostError> {

@@ -77,11 +77,6 @@ export class TableReader {
     }
   }
 
-  async lastPosition(): Promise<number> {
-    const { start, rows } = await this.#page({ after: 0, last: true });
-    return rows[0]?.position ?? start;
-  }
-
   async end(): Promise<TableLogEnd> {
     return this.endIn(await this.#page({ after: 0, last: true }));
   }
