@@ -2,7 +2,10 @@ import { z } from "zod";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
 
-/** A class whose instances can be stored. Stores enumerable fields. Reading does not call the constructor. */
+/**
+ * A class whose instances can be stored. Stores enumerable fields. Reading does not call the constructor, and restores a
+ * `Buffer` as a `Uint8Array`.
+ */
 // Any arguments are allowed, because the constructor is never called.
 export type StorableClass = new (...args: never) => object;
 
