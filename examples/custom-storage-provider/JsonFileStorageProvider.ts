@@ -35,7 +35,7 @@ export class JsonFileStorageProvider implements PersistenceStorageProvider {
   }
 
   async getLatestCheckpoint(agentId: string, filter?: CheckpointFilter): Promise<AgentCheckpointData | undefined> {
-    return (await this.getCheckpoints(agentId, filter)).at(-1);
+    return (await this.getCheckpoints(agentId, filter)).findLast(({ branch }) => branch === undefined);
   }
 
   /** An agent id may hold anything; its hash is safe as the name of a folder everywhere. */

@@ -81,13 +81,8 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
 
   async getCheckpoints(agentId: string, filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
     const read = await AgentLog.read(this.log, agentId);
-    const points = [...read.index.checkpoints.values()].map((point) => ({
-      point,
-      nodeId: point.record.node,
-      version: point.version,
-    }));
-    const { checkpointData } = await import("../checkpoint/data/checkpointData.ts");
-    return filterCheckpoints(points, filter).map(({ point }) => checkpointData(read, point));
+    const { checkpointData, pointsIn } = await import("../checkpoint/data/checkpointData.ts");
+    return filterCheckpoints(pointsIn(read.index), filter).map(({ point }) => checkpointData(read, point));
   }
 
   /**
@@ -119,8 +114,7 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
   }
 
   async getLatestCheckpoint(agentId: string, filter?: CheckpointFilter): Promise<AgentCheckpointData | undefined> {
-    if (filter?.nodeId !== undefined) return (await this.getCheckpoints(agentId, filter)).at(-1);
-    const recent = await AgentLog.read(this.log, agentId, { sinceSnapshot: true });
+    const recent = await AgentLog.read(this.log, agentId, { sinceSnapshot: filter?.nodeId === undefined });
     const { latest, base } = recent.index;
     // The records of tool calls precede the snapshot of their checkpoint, unless the snapshot is the first record of
     // its lane.
@@ -128,10 +122,9 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
       base === undefined || (latest && (base.first || latest.order > base.order) && foldTo(recent.index, latest))
         ? recent
         : await AgentLog.read(this.log, agentId);
-    const point = whole.index.latest;
-    const isAsked =
-      point && filterCheckpoints([{ nodeId: point.record.node, version: point.version }], filter).length > 0;
-    return isAsked ? (await import("../checkpoint/data/checkpointData.ts")).checkpointData(whole, point) : undefined;
+    const { checkpointData, pointsIn } = await import("../checkpoint/data/checkpointData.ts");
+    const found = filterCheckpoints(pointsIn(whole.index, true), filter).at(-1);
+    return found && checkpointData(whole, found.point);
   }
 
   /** Reads the whole log of an agent that this process owns, without its values. */

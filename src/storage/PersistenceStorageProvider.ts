@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
-import { integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
+import { integerFrom, objectLike } from "../internal/options/optionSchemas.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { NotSupportedError } from "../errors/storageErrors.ts";
 import type { RecordLog } from "./RecordLog.ts";
@@ -34,7 +34,7 @@ const filterSchema = strictOptions(() => ({
  *   getCheckpoints: async (agentId) => checkpoints.get(agentId) ?? [],
  *   saveCheckpoint: async (agentId, checkpoint) =>
  *     void checkpoints.set(agentId, [...(checkpoints.get(agentId) ?? []), checkpoint]),
- *   getLatestCheckpoint: async (agentId) => checkpoints.get(agentId)?.at(-1),
+ *   getLatestCheckpoint: async (agentId) => checkpoints.get(agentId)?.findLast(({ branch }) => branch === undefined),
  * };
  * ```
  */
@@ -43,11 +43,14 @@ export interface PersistenceStorageProvider<in Filter = never> {
   readonly getCheckpoints: (agentId: string, filter?: Filter) => Promise<readonly AgentCheckpointData[]>;
   /** Stores a checkpoint. The checkpoint is durable when the promise resolves. */
   readonly saveCheckpoint: (agentId: string, checkpoint: AgentCheckpointData) => Promise<void>;
-  /** Returns the checkpoint with the highest version. `undefined` if the agent has no checkpoint. */
+  /**
+   * Returns the newest checkpoint of the main line, which has no `branch`. `undefined` if the agent has no checkpoint.
+   */
   readonly getLatestCheckpoint: (agentId: string, filter?: Filter) => Promise<AgentCheckpointData | undefined>;
 }
 
-export const providerSchema: z.ZodType<PersistenceStorageProvider> = objectWithMethods(
+export const providerSchema: z.ZodType<PersistenceStorageProvider> = objectLike(
+  "a storage, such as new FilePersistenceStorageProvider({ directory })",
   "getCheckpoints",
   "saveCheckpoint",
   "getLatestCheckpoint",

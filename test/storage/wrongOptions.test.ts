@@ -1,4 +1,4 @@
-import { InMemoryPersistenceStorageProvider, registerClass } from "agent-persistence";
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, registerClass } from "agent-persistence";
 import { FilePersistenceStorageProvider, FileRecordLog } from "agent-persistence/file";
 import { filterCheckpoints, LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { expect, it } from "vitest";
@@ -12,6 +12,10 @@ const files = (options: unknown) => () => new FilePersistenceStorageProvider(wro
 const fileLog = (options: unknown) => () => new FileRecordLog(wrong(options));
 const overLog = (options: unknown) => () => new LogPersistenceStorageProvider(log, wrong(options));
 const memoryLog = (options: unknown) => () => new MemoryRecordLog(wrong(options));
+const installed = (storage: unknown) => () => {
+  const promptExecutor = { execute: () => Promise.reject(new Error("No model is asked.")) };
+  return new AIAgent({ promptExecutor, llmModel: "none" }).install(Persistence, { storage: wrong(storage) });
+};
 const filter = (given: unknown) => () => filterCheckpoints([], wrong(given));
 
 /** The call, the path of the problem, and what is said of it. */
@@ -29,6 +33,7 @@ const refused: readonly (readonly [string, string, RegExp, () => unknown])[] = [
     /number/,
     files({ inlineThresholdBytes: "1" }),
   ],
+  ["an agent: a path in place of a storage", "storage", /new FilePersistenceStorageProvider/, installed("./agents")],
   ["the file storage: an empty directory", "directory", /./, files({ directory: "" })],
   ["the file storage: no options object", "", /./, files("data")],
   ["the log in files: a misspelled lease", "", /"leasMs"; did you mean "leaseMs"/, fileLog({ leasMs: 5 })],

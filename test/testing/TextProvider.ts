@@ -24,6 +24,6 @@ export class TextProvider implements PersistenceStorageProvider {
   }
 
   async getLatestCheckpoint(agentId: string, filter?: CheckpointFilter): Promise<AgentCheckpointData | undefined> {
-    return (await this.getCheckpoints(agentId, filter)).at(-1);
+    return (await this.getCheckpoints(agentId, filter)).findLast(({ branch }) => branch === undefined);
   }
 }

@@ -39,7 +39,7 @@ const refused: readonly (readonly [string, string, RegExp, () => unknown])[] = [
   ["scriptedModel: a misspelled turn", "", /did you mean "text"/, model([{ toolCalls: [], txt: "hi" }])],
   ["scriptedModel: a misspelled option", "", /did you mean "toolCallIds"/, model([], { toolCallIDs: "unique" })],
   ["scriptedModel: unknown ids", "toolCallIds", /./, model([], { toolCallIds: "random" })],
-  ["crashAfter: no storage", "", /object with/, crash({}, 1)],
+  ["crashAfter: no storage", "", /such as new FilePersistenceStorageProvider/, crash({}, 1)],
   ["crashAfter: a fractional number of saves", "", /whole number/, crash(storage, 0.5)],
   ["crashAfter: saves as text", "", /whole number/, crash(storage, "2")],
   ["SimulatedClock: a start that is a Date", "", /number/, () => new SimulatedClock(wrong(new Date()))],
@@ -133,7 +133,12 @@ const harnesses: readonly (readonly [string, string, RegExp, () => Promise<void>
     () => logTest?.run(() => ({ ...others, log: many, reopen: () => many })),
   ],
   ["no log", "", /./, () => logTest?.run(() => wrong(undefined))],
-  ["a provider without methods", "provider", /object with/, () => providerTest?.run(() => wrong({ provider: {} }))],
+  [
+    "a provider without methods",
+    "provider",
+    /such as new FilePersistenceStorageProvider/,
+    () => providerTest?.run(() => wrong({ provider: {} })),
+  ],
   [
     "a reopen that is not a function",
     "reopen",

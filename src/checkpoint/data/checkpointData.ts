@@ -24,6 +24,14 @@ interface CheckpointLog {
   checksumOf(point: CheckpointPoint): string;
 }
 
+/** Returns the checkpoints of all lines or of the main line, oldest first, with the fields that filters use. */
+export function pointsIn({ checkpoints, lines }: LogProjection, isMainLine = false) {
+  return [...checkpoints.values()].flatMap((point) => {
+    const { version, record } = point;
+    return isMainLine && lines.nestedLine(record.lane) ? [] : { point, version, nodeId: record.node };
+  });
+}
+
 /** Builds the data of a checkpoint. Large fields are built when they are first read. */
 export function checkpointData(log: CheckpointLog, point: CheckpointPoint): AgentCheckpointData {
   const { agentId, index, blobs } = log;

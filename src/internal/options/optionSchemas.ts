@@ -21,9 +21,14 @@ export function customText<Value>(what: string, isRight: (value: unknown) => boo
 export const plainObject: z.ZodType<object> = customSchema("a plain object", isPlain);
 
 export function objectWithMethods<Value>(...names: readonly (keyof Value & string)[]): z.ZodType<Value> {
+  return objectLike(`an object with ${names.join(", ")}`, ...names);
+}
+
+/** Like {@link objectWithMethods}, but the error says that `what` was expected. */
+export function objectLike<Value>(what: string, ...names: readonly (keyof Value & string)[]): z.ZodType<Value> {
   const isRight = (value: unknown) =>
     Object(value) === value && names.every((name) => typeof (value as Record<string, unknown>)[name] === "function");
-  return customSchema(`an object with ${names.join(", ")}`, isRight);
+  return customSchema(what, isRight);
 }
 
 /** Accepts any function, because its parameters and result cannot be checked in advance. */

@@ -77,13 +77,11 @@ export async function checkpointsOf(
   return found.map((data) => freezeInPlace(decodeCheckpoint(data)));
 }
 
-/** Finds the latest checkpoint of the main line. Reads all checkpoints if the latest one belongs to a branch. */
+/** Reads all checkpoints, because the latest checkpoint of the main line lists its open branches. */
 export async function latestOf(
   provider: PersistenceStorageProvider,
   agentId: string,
 ): Promise<AgentCheckpointData | undefined> {
-  const latest = await askProvider("getLatestCheckpoint", agentId, () => provider.getLatestCheckpoint(agentId));
-  if (!latest || latest.branch === undefined) return latest && freezeInPlace(decodeCheckpoint(latest));
   const { index } = await readProvider(provider, agentId);
   return index.latest && checkpointData(new AgentLog(agentId, index, new Map()), index.latest);
 }

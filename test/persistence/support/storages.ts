@@ -32,7 +32,7 @@ export class RowsProvider implements PersistenceStorageProvider {
     this.#rows.push(JSON.stringify(checkpoint));
   }
   async getLatestCheckpoint(agentId: string): Promise<AgentCheckpointData | undefined> {
-    return (await this.getCheckpoints(agentId)).at(-1);
+    return (await this.getCheckpoints(agentId)).findLast(({ branch }) => branch === undefined);
   }
 }
 

@@ -67,6 +67,11 @@ export const brokenProviders: readonly BrokenProvider[] = [
       ),
   },
   {
+    mistake: "finds a checkpoint of a branch as the latest",
+    caughtBy: "keeps checkpoints of parallel branches",
+    make: () => latest((all) => all.at(-1)),
+  },
+  {
     mistake: "omits checkpoints of branches",
     caughtBy: "keeps checkpoints of parallel branches",
     make: () => reading((all) => all.filter(({ branch }) => branch === undefined)),

@@ -73,7 +73,10 @@ export const orderTests: readonly ProviderTest[] = [
     const loud = exampleCheckpoint("a", 2, { ...end, branch: "both#loud" });
     const quiet = exampleCheckpoint("a", 3, { ...end, branch: "both#quiet" });
     const join = exampleCheckpoint("a", 4, { nodeId: "both", parentId: "1-1", joined: "1-1" });
-    await storage.saveAll([fork, loud, quiet, join]);
+    await storage.saveAll([fork, loud, quiet]);
+    const latest = await storage.latest("a");
+    expect.equal("the latest checkpoint while branches are open", latest?.checkpointId, fork.checkpointId);
+    await storage.save(join);
     await storage.expectStored("a", [fork, loud, quiet, join], expect);
   }),
 
