@@ -27,7 +27,8 @@ export type {
   CheckpointView,
 } from "./inspect/view/CheckpointView.ts";
 export type { Damage, EntryView } from "./inspect/view/viewParts.ts";
-export type { FileChangeView, FileStateView, NotedFileChange } from "./inspect/view/viewParts.ts";
+export type { FileState as FileStateView } from "./checkpoint/data/FileChange.ts";
+export type { FileChangeView, NotedFileChange } from "./inspect/view/viewParts.ts";
 export type { LaneView, LineView } from "./inspect/view/viewParts.ts";
 export type { RequestView } from "./inspect/view/RequestView.ts";
 export type { RollbackPreview, RollbackView } from "./inspect/view/RollbackView.ts";

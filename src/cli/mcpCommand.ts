@@ -3,13 +3,13 @@ import type { McpServer, CallToolResult } from "@modelcontextprotocol/server";
 import type * as stdio from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
-import type { AgentRequest } from "../index.ts";
+import type { AgentRequest, PersistenceFeature } from "../index.ts";
 import { type AgentInspector, inspect, type ListedAgent } from "../inspect.ts";
 import { agentStatuses } from "../inspect/view/AgentView.ts";
 import { assertFound } from "./ids/findLog.ts";
 import { assertCursor } from "./reading/list.ts";
 import type { Session } from "./session/Session.ts";
-import { type AgentOptions, storedAgents, type StoredAgents } from "./session/storedAgents.ts";
+import { type AgentOptions, storedAgents } from "./session/storedAgents.ts";
 import { loadFrom } from "./storage/openStorage.ts";
 import { CommandFailure, onlyOf, type ExitReason } from "./terminal/CommandFailure.ts";
 
@@ -57,7 +57,7 @@ const answerSchema = z.object({
   reason: z.string().optional().describe("Why a request is rejected. Rejects a request for input."),
 });
 
-function changingTools(server: McpServer, { feature }: StoredAgents): void {
+function changingTools(server: McpServer, feature: PersistenceFeature): void {
   const by = () => `mcp:${server.server.getClientVersion()?.name ?? "unknown"}`;
   server.registerTool(
     "answer_request",
@@ -129,7 +129,7 @@ const annotations = { readOnlyHint: true, openWorldHint: false };
 const agentId = z.string().describe("The id of the agent.");
 const checkpointId = z.string().describe("The id of a checkpoint of the agent.");
 
-function readingTools(server: McpServer, { storage }: StoredAgents): void {
+function readingTools(server: McpServer, { storage }: PersistenceFeature): void {
   const view = inspect(storage);
   const tool = <Schema extends z.ZodObject>(
     name: string,

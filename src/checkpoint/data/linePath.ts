@@ -3,10 +3,11 @@ import type { LanePlace, CheckpointPoint } from "../records/lineRecords.ts";
 import { contentsOn } from "../state/lineValue.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
+/** The run itself, a branch of a parallel node, or a sub-agent. */
 export interface LinePath {
   /** The path of the branch, such as `both#facts` or `both#shout/inner#x`. `undefined` outside branches. */
   readonly branch?: string;
-  /** The names of the tools that call the sub-agent, outermost first. */
+  /** The names of the tools that call the sub-agent, outermost first. Empty outside of sub-agents. */
   readonly agentPath: readonly string[];
 }
 

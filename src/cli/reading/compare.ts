@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import {
+  type ChangedPart,
   compareRuns,
   readRunTrace,
   type ComparedCall,
@@ -149,12 +150,7 @@ async function differenceLines(output: Output, { path, before, after }: ValueDif
   await changedLines(output, path.length === 0 ? "input" : `input.${path.join(".")}`, { before, after });
 }
 
-interface Changed {
-  readonly before?: unknown;
-  readonly after?: unknown;
-}
-
-async function changedLines(output: Output, name: string, { before, after }: Changed): Promise<void> {
+async function changedLines(output: Output, name: string, { before, after }: ChangedPart): Promise<void> {
   await output.line(
     `  ${name}: `,
     painted("red", shortValue(before, longest)),

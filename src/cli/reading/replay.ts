@@ -43,7 +43,7 @@ export async function replay(
 
 async function replayOne(
   { output, io }: Session,
-  { agent, storage, replay: load }: Loaded,
+  { agent, feature: { storage }, replay: load }: Loaded,
   { run: runId, out, ...options }: ReplayCommandOptions,
   given: string,
 ): Promise<ExitReason | void> {
@@ -65,7 +65,7 @@ async function replayOne(
 
 async function replayAll(
   session: Session,
-  { agent, storage, replay: load }: Loaded,
+  { agent, feature: { storage }, replay: load }: Loaded,
   options: ReplayCommandOptions,
 ): Promise<ExitReason | void> {
   const { output, io } = session;

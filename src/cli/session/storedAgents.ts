@@ -1,10 +1,4 @@
-import {
-  AIAgent,
-  Persistence,
-  type PersistenceFeature,
-  persistence,
-  type PersistenceStorageProvider,
-} from "../../index.ts";
+import { AIAgent, Persistence, type PersistenceFeature, persistence } from "../../index.ts";
 import type * as replay from "../../replay.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { loadExport } from "./loadExport.ts";
@@ -18,39 +12,29 @@ export interface AgentOptions extends WritingOptions {
   readonly agent?: string | undefined;
 }
 
-export interface StoredAgents {
-  readonly feature: PersistenceFeature;
-  readonly storage: PersistenceStorageProvider;
-}
-
-/** Returns the agent of `--agent` with its storage. @throws CommandFailure without it, or with `--storage`, `--keys` or `--seals` */
-export async function requireAgent(
-  session: Session,
-  options: AgentOptions,
-  why: string,
-): Promise<LoadedAgent & StoredAgents> {
+/** Returns the agent of `--agent`. @throws CommandFailure without it, or with `--storage`, `--keys` or `--seals` */
+export async function requireAgent(session: Session, options: AgentOptions, why: string): Promise<LoadedAgent> {
   if (options.agent === undefined)
     throw new CommandFailure("usage", `${why} Name your agent: --agent ./agent.js#<export>`);
   for (const name of ["storage", "keys", "seals"] as const)
     if (options[name] !== undefined)
       throw new CommandFailure("usage", `The agent already has a storage. Pass --agent or --${name}, not both.`);
-  const loaded = await loadAgent(options.agent, session.io);
-  return { ...loaded, storage: loaded.feature.storage };
+  return loadAgent(options.agent, session.io);
 }
 
 /**
- * Returns the agent that `--agent` names or, for commands that need no code, an agent without tools on the storage,
- * opened for `purpose`.
+ * Returns the Persistence of the agent that `--agent` names or, for commands that need no code, of an agent without
+ * tools on the storage, opened for `purpose`.
  */
 export async function storedAgents(
   session: Session,
   options: AgentOptions,
   purpose: "read" | "write",
-): Promise<StoredAgents> {
-  if (options.agent !== undefined) return requireAgent(session, options, "");
+): Promise<PersistenceFeature> {
+  if (options.agent !== undefined) return (await requireAgent(session, options, "")).feature;
   const storage = await session.storage(purpose);
   const agent = new AIAgent({ promptExecutor: { execute: noModel }, llmModel: "none" });
-  return { feature: persistence(agent.install(Persistence, { storage })), storage };
+  return persistence(agent.install(Persistence, { storage }));
 }
 
 async function noModel(): Promise<never> {
@@ -77,15 +61,12 @@ interface Library {
  */
 async function loadAgent(given: string, io: CommandIo): Promise<LoadedAgent> {
   const { path, exported, value } = await loadExport(given, io);
-  return featureOf(value, path, exported);
-}
-
-/** Also tries other copies of this library, because only the copy that the user's module imports knows the agent. */
-async function featureOf(agent: unknown, path: string, exported: string): Promise<LoadedAgent> {
+  const agent = value as AIAgent<never, unknown>;
+  // Only the copy of this library that the user's module imports knows the agent.
   for await (const library of librariesOf(path)) {
     try {
-      const feature = library.persistence(agent as AIAgent<never, unknown>);
-      if (feature) return { agent: agent as AIAgent<never, unknown>, feature, replay: library.replay };
+      const feature = library.persistence(agent);
+      if (feature) return { agent, feature, replay: library.replay };
     } catch (error) {
       if (!AgentPersistenceError.isInstance(error)) throw error;
     }

@@ -21,13 +21,13 @@ export async function answer(
   text?: string,
 ): Promise<void> {
   const { output } = session;
-  const { feature, storage } = await storedAgents(session, options, given === undefined ? "read" : "write");
+  const feature = await storedAgents(session, options, given === undefined ? "read" : "write");
   const open: AgentRequest[] = [];
   for await (const request of feature.listRequests()) open.push(request);
   if (given === undefined) {
     if (repliesIn(options, text).length > 0)
       throw new CommandFailure("usage", "Name the request to answer. `answer` lists the open requests.");
-    return list(session, open, storage);
+    return list(session, open, feature.storage);
   }
   const requestId = await shortened(
     "open request",

@@ -13,10 +13,10 @@ export interface ForkCommandOptions extends AgentOptions {
 export async function fork(session: Session, options: ForkCommandOptions, given: string, newId: string): Promise<void> {
   const { output } = session;
   assertAgentId(newId);
-  const { feature, storage } = await storedAgents(session, options, "write");
-  const agentId = await findAgent(storage, given);
+  const feature = await storedAgents(session, options, "write");
+  const agentId = await findAgent(feature.storage, given);
   const { checkpoint } = options;
-  const checkpointId = await checkpointGiven(storage, agentId, checkpoint);
+  const checkpointId = await checkpointGiven(feature.storage, agentId, checkpoint);
   const upTo = checkpointId === undefined ? "" : ` up to checkpoint ${checkpointId}`;
   await session.confirm([
     "The agent ",

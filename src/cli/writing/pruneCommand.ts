@@ -16,8 +16,8 @@ export async function prune(
   given?: string,
 ): Promise<ExitReason | void> {
   const { output } = session;
-  const { feature, storage } = await requireAgent(session, options, why);
-  const agentId = given === undefined ? undefined : await findAgent(storage, given);
+  const { feature } = await requireAgent(session, options, why);
+  const agentId = given === undefined ? undefined : await findAgent(feature.storage, given);
   const foreseen = await withProgress(output, "Finding the data to prune", () =>
     feature.prune({ agentId, dryRun: true }),
   );

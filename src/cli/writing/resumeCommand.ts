@@ -18,7 +18,8 @@ export interface ResumeCommandOptions extends AgentOptions {
 /** `resume <agent>`: runs an agent until it finishes or waits. */
 export async function resume(session: Session, options: ResumeCommandOptions, given: string): Promise<void> {
   const { output, io } = session;
-  const { agent, storage } = await requireAgent(session, options, "Resuming runs the code of your agent.");
+  const { agent, feature } = await requireAgent(session, options, "Resuming runs the code of your agent.");
+  const { storage } = feature;
   const agentId = await findAgent(storage, given);
   const { checkpoint, takeOver = false } = options;
   const checkpointId = await checkpointGiven(storage, agentId, checkpoint);

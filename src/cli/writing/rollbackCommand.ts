@@ -23,7 +23,7 @@ export async function rollback(
   const loaded = needsNone
     ? undefined
     : await requireAgent(session, options, "A rollback runs the inverses of your agent's tools.");
-  const storage = loaded?.storage ?? (await session.storage());
+  const storage = loaded?.feature.storage ?? (await session.storage());
   const agentId = await findAgent(storage, given);
   const view = inspect(storage);
   const preview = await view.previewRollback(agentId, await findCheckpointId(view, agentId, checkpoint));

@@ -27,11 +27,11 @@ export async function settle(
   call?: string,
 ): Promise<void> {
   const { output } = session;
-  const { feature, storage } = await storedAgents(session, options, call === undefined ? "read" : "write");
-  const agentId = await findAgent(storage, given);
+  const feature = await storedAgents(session, options, call === undefined ? "read" : "write");
+  const agentId = await findAgent(feature.storage, given);
   const durable = feature.agent(agentId);
   const inDoubt = await durable.getToolCallsInDoubt();
-  const view = await inspect(storage).agent(agentId);
+  const view = await inspect(feature.storage).agent(agentId);
   const inverses = await openInverses(agentId, view?.openRollback);
   if (call === undefined && settlementsIn(options).length === 0) return list(session, inDoubt, { view, inverses });
   const choices = "Pass the outcome of the call: --output <json>, --error <message>, --retry or --unknown.";

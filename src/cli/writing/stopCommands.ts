@@ -24,8 +24,8 @@ export async function cancel(session: Session, options: StopCommandOptions, give
 }
 
 async function confirmed(session: Session, options: StopCommandOptions, given: string, consequence: string) {
-  const { feature, storage } = await storedAgents(session, options, "write");
-  const agentId = await findAgent(storage, given);
+  const feature = await storedAgents(session, options, "write");
+  const agentId = await findAgent(feature.storage, given);
   await session.confirm(["The agent ", painted("bold", agentId), ` ${consequence}.`]);
   return feature.agent(agentId);
 }

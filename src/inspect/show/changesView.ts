@@ -104,7 +104,7 @@ export function changesIn(shown: Shown, { value }: NoteRecord): readonly FileCha
 
 export function fileChangeView({ path, before, after }: FileChange): FileChangeView {
   const change = before === undefined ? "created" : after === undefined ? "deleted" : "modified";
-  return withoutUndefined({ path, change, before, after }) as FileChangeView;
+  return withoutUndefined({ path, change, before, after });
 }
 
 /** Returns the notes about files, oldest first. @param isThere - selects notes. Defaults to all. */

@@ -1,3 +1,8 @@
+import type { FileChange } from "../../checkpoint/data/FileChange.ts";
+import type { LinePath as LineView } from "../../checkpoint/data/linePath.ts";
+
+export type { LineView };
+
 export interface Problem {
   readonly code: string;
   readonly message: string;
@@ -24,14 +29,6 @@ export interface UsageView {
   readonly cachedInputTokens?: number;
 }
 
-/** The run itself, a branch of a parallel node, or a sub-agent. */
-export interface LineView {
-  /** The path of the branch, such as `both#facts` or `both#shout/inner#x`. Omitted outside of branches. */
-  readonly branch?: string;
-  /** The tool names of the enclosing sub-agents, outermost first. Empty outside of sub-agents. */
-  readonly agentPath: readonly string[];
-}
-
 /** A part of the history of a run, branch or sub-agent. Each move and each run starts a new lane. */
 export interface LaneView {
   /** The number by which steps and checkpoints refer to the lane. */
@@ -51,19 +48,9 @@ export interface LaneView {
   readonly state: "open" | "ended" | "left";
 }
 
-/** The content of a file or link. `hash` refers to the content of a file. */
-export type FileStateView =
-  | { readonly kind: "file"; readonly hash: string; readonly bytes: number; readonly mode: number }
-  | { readonly kind: "link"; readonly target: string };
-
-export interface FileChangeView {
-  /** Relative to the root of the workspace. Untrusted, because it comes from a log. */
-  readonly path: string;
+/** A change of a file. Untrusted, because it comes from a log. */
+export interface FileChangeView extends FileChange {
   readonly change: "created" | "modified" | "deleted";
-  /** The file before the change. Omitted if the change created the file. */
-  readonly before?: FileStateView;
-  /** The file after the change. Omitted if the change deleted the file. */
-  readonly after?: FileStateView;
 }
 
 /** A file change with its location in the log. */

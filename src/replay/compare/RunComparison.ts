@@ -1,6 +1,6 @@
 import type { UsageView } from "../../inspect/view/viewParts.ts";
 import type { RunCost } from "../../timeline/options/TimelineOptions.ts";
-import type { RunTrace, TraceCall, TraceWait } from "../trace/RunTrace.ts";
+import type { RunTrace, TraceCall, TraceVisit, TraceWait } from "../trace/RunTrace.ts";
 
 /** The differences between two runs, as plain JSON. */
 export interface RunComparison {
@@ -25,17 +25,13 @@ export interface RunComparison {
 }
 
 /** The totals of a run. */
-export interface RunSummary {
-  readonly agentId: string;
-  readonly runId: string;
-  readonly status: RunTrace["status"];
+export interface RunSummary extends Pick<RunTrace, "agentId" | "runId" | "status" | "durationMs"> {
   readonly visits: number;
   readonly modelRequests: number;
   readonly calls: number;
   /** The models of the requests, without duplicates. */
   readonly models: readonly string[];
   readonly usage: UsageView;
-  readonly durationMs?: number;
   /** Omitted without `prices`. */
   readonly cost?: RunCost;
 }
@@ -49,15 +45,9 @@ export interface ChangedPart<Value = unknown> {
 }
 
 /** A node execution of one run or of both. */
-export interface ComparedStep {
+export interface ComparedStep extends Pick<TraceVisit, "node" | "branch" | "agentPath"> {
   /** `added` if only the second run has the execution, `removed` if only the first run has it. */
   readonly change: "same" | "changed" | "added" | "removed";
-  /** The path of the node. */
-  readonly node: string;
-  /** Omitted outside of branches. */
-  readonly branch?: string;
-  /** Omitted outside of sub-agents. */
-  readonly agentPath?: readonly string[];
   readonly before?: StepSummary;
   readonly after?: StepSummary;
   /** The output, if it differs. */

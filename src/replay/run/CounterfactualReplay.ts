@@ -33,15 +33,9 @@ import { z } from "zod";
 import { functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 
 /** A call without a recorded outcome. */
-export interface UnrecordedCall {
+export interface UnrecordedCall extends Pick<Divergence, "nodeId" | "branch" | "agentPath"> {
   readonly toolName: string;
   readonly input: unknown;
-  /** The path of the node. */
-  readonly nodeId: string;
-  /** The branch of the node. `undefined` outside branches. */
-  readonly branch?: string;
-  /** The tool names on the path to the sub-agent of the call. */
-  readonly agentPath: readonly string[];
 }
 
 /** Returns the output of a call. If this function throws, the call fails with the error. */
@@ -130,9 +124,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
   starting(fresh: RunStart): RunStart {
     const main = this.#positions.find(({ place }) => place === undefined);
     if (!main) return withSystemPrompt(fresh, this.#candidate.systemPrompt);
-    const start = startAt(fresh, main, this.#candidate);
-    this.#positionOf.set(start, main);
-    return start;
+    return this.#startAt(fresh, main, this.#candidate);
   }
 
   install(pipeline: FeaturePipeline, definitions: ReplayDefinitions): void {
@@ -230,8 +222,8 @@ export class CounterfactualReplay implements PersistenceAnswers {
     return found.ended ? { output: found.ended.output } : { start: this.#startAt(start, found) };
   }
 
-  #startAt(start: RunStart, position: LinePosition): RunStart {
-    const begun = startAt(start, position, {});
+  #startAt(start: RunStart, position: LinePosition, changes: Candidate = {}): RunStart {
+    const begun = startAt(start, position, changes);
     this.#positionOf.set(begun, position);
     return begun;
   }

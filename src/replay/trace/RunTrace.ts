@@ -85,29 +85,18 @@ export interface TraceModelRequest extends Omit<AnswerView, "position" | "messag
 }
 
 /** A tool call with its outcome. */
-export interface TraceCall {
-  readonly toolCallId: string;
-  readonly tool: string;
-  readonly effect: CallView["effect"];
-  readonly state: CallView["state"];
+export interface TraceCall extends Pick<CallView, "toolCallId" | "tool" | "effect" | "state" | "error" | "within"> {
   readonly input: unknown;
   /** The output of a successful call. */
   readonly output?: unknown;
-  /** The error of a failed call. */
-  readonly error?: string;
-  /** The id of the outer call. Omitted if the node made the call. */
-  readonly within?: string;
 }
 
 /** A request for input or for an approval, a timer, or the receipt of an event. */
-export interface TraceWait {
-  readonly kind: RequestView["kind"];
-  readonly state: RequestView["state"];
+export interface TraceWait extends Pick<RequestView, "kind" | "state" | "rejection"> {
   readonly prompt: unknown;
   /** The tool of a call that required approval. */
   readonly tool?: string;
   readonly answer?: unknown;
-  readonly rejection?: string;
 }
 
 /** Returns the value of a view, or the problem in its place. */

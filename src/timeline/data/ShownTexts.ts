@@ -1,5 +1,6 @@
+import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import type { MessageView } from "../../inspect/view/CheckpointView.ts";
-import type { ShownValue, FileChangeView, FileStateView, EntryView } from "../../inspect/view/viewParts.ts";
+import type { ShownValue, FileChangeView, EntryView } from "../../inspect/view/viewParts.ts";
 import type { Redaction } from "../options/Redaction.ts";
 import type { TimelineMessage, TimelinePart, TimelineFile } from "./TimelineData.ts";
 import type { AgentInspector } from "../../inspect/AgentInspector.ts";
@@ -175,7 +176,7 @@ export async function fileTexts(
 }
 
 async function fileText(
-  state: FileStateView | undefined,
+  state: FileState | undefined,
   { inspector, agentId, texts }: FileSource,
 ): Promise<{ readonly text?: string; readonly note?: string }> {
   if (state === undefined) return {};

@@ -40,6 +40,17 @@ export function moneyText({ amount, currency }: Pick<RunCost, "amount" | "curren
   return new Intl.NumberFormat("en", { style: "currency", currency, ...digits }).format(amount);
 }
 
+/** Formats a cost, and counts the model requests without a price. */
+export function costText(cost: RunCost): string {
+  const { amount, unpriced } = cost;
+  if (unpriced === 0) return moneyText(cost);
+  return [amount > 0 && moneyText(cost), `no price for ${counted(unpriced, "answer")}`].filter(Boolean).join(", ");
+}
+
+export function counted(count: number, what: string): string {
+  return `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+}
+
 export function spentTexts({ tokens, cost, took }: Pick<TimelineStep, "tokens" | "cost" | "took">): readonly string[] {
   return [
     tokens === undefined ? "" : `${shortCount(tokens)} tokens`,

@@ -1,7 +1,6 @@
 import type { TimelineAgent } from "../data/TimelineData.ts";
-import type { RunCost } from "../options/TimelineOptions.ts";
 import { type TimelineFilter, stateNames, type StepState } from "../layout/shownItems.ts";
-import { durationText, moneyText, dateText } from "../layout/durations.ts";
+import { costText, counted, durationText, dateText } from "../layout/durations.ts";
 import { Glyph } from "./list/Glyph.tsx";
 
 interface ToolbarProps {
@@ -126,16 +125,6 @@ const shapeNames: Readonly<Record<string, string>> = {
   session: "session of the OpenAI Agents SDK",
 };
 
-function counted(count: number, what: string): string {
-  return `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
-}
-
-function costText(cost: RunCost): string {
-  const { amount, unpriced } = cost;
-  if (unpriced === 0) return moneyText(cost);
-  return [amount > 0 && moneyText(cost), `no price for ${counted(unpriced, "answer")}`].filter(Boolean).join(", ");
-}
-
 function checkpointsText({ checkpoints, left }: TimelineAgent): string {
   const count = counted(checkpoints, "checkpoint");
   return left === 0 ? count : `${count}, the oldest ${left.toLocaleString("en")} are not on this page`;
@@ -145,7 +134,7 @@ function checkpointsText({ checkpoints, left }: TimelineAgent): string {
 function hiddenText({ hidden }: TimelineAgent): string {
   const { secrets, redacted, paths, idle, off } = hidden;
   const parts = [
-    off ? "Secrets are not hidden" : `${secrets} value${secrets === 1 ? "" : "s"} hidden as likely secrets`,
+    off ? "Secrets are not hidden" : `${counted(secrets, "value")} hidden as likely secrets`,
     paths.length === 0 ? "" : `${redacted} redacted at ${paths.join(", ")}`,
     idle.length === 0 ? "" : `Nothing is at ${idle.join(", ")}`,
   ];

@@ -44,6 +44,9 @@ describe("compare", () => {
     const runId = run?.runId ?? "";
     const words = ["compare", "order-1", "--run", runId, "--other-run", runId, "--prices", prices];
     expect(await desk.command(words)).toMatchObject({ code: 0, out: expect.stringMatching(/cost +\$0\.00 +\$0\.00/) });
+    await writeFile(prices, "USD");
+    const { code, err } = await desk.command(words);
+    expect([code, err]).toEqual([2, expect.stringMatching(/prices\.json is not a JSON file with prices: .*JSON\n$/)]);
   });
 
   it("refuses one run, unknown runs and agents, with the documented exit codes", async () => {

@@ -1,5 +1,5 @@
 import type { TimelineCall, TimelineStep, TimelineWait } from "../../data/TimelineData.ts";
-import { durationText, moneyText, dateText } from "../../layout/durations.ts";
+import { costText, durationText, dateText } from "../../layout/durations.ts";
 import { StateLabel } from "../list/Glyph.tsx";
 import { TextBlock } from "./Conversation.tsx";
 
@@ -47,7 +47,7 @@ function Facts({ step }: { readonly step: TimelineStep }) {
     ["Summary", step.summary],
     ["Took", step.took ? durationText(step.took) : undefined],
     ["Tokens", step.tokens?.toLocaleString("en")],
-    ["Cost", costText(step)],
+    ["Cost", step.cost && costText(step.cost)],
     ["Tokens of the run", step.runTokens?.toLocaleString("en")],
     ["Iteration", step.iteration],
   ];
@@ -63,13 +63,6 @@ function Facts({ step }: { readonly step: TimelineStep }) {
       )}
     </dl>
   );
-}
-
-function costText({ cost }: TimelineStep): string | undefined {
-  if (cost === undefined) return undefined;
-  return cost.unpriced === 0
-    ? moneyText(cost)
-    : `${moneyText(cost)}, without a price for ${cost.unpriced} of the answers`;
 }
 
 function CallBlock({ call, isLeft }: { readonly call: TimelineCall; readonly isLeft: boolean }) {
