@@ -44,11 +44,9 @@ export function moneyText({ amount, currency }: Pick<RunCost, "amount" | "curren
 export function costText(cost: RunCost): string {
   const { amount, unpriced } = cost;
   if (unpriced === 0) return moneyText(cost);
-  return [amount > 0 && moneyText(cost), `no price for ${counted(unpriced, "answer")}`].filter(Boolean).join(", ");
-}
-
-export function counted(count: number, what: string): string {
-  return `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+  return [amount > 0 && moneyText(cost), `no price for ${unpriced} answer${unpriced === 1 ? "" : "s"}`]
+    .filter(Boolean)
+    .join(", ");
 }
 
 export function spentTexts({ tokens, cost, took }: Pick<TimelineStep, "tokens" | "cost" | "took">): readonly string[] {

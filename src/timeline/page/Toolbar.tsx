@@ -1,6 +1,6 @@
 import type { TimelineAgent } from "../data/TimelineData.ts";
 import { type TimelineFilter, stateNames, type StepState } from "../layout/shownItems.ts";
-import { costText, counted, durationText, dateText } from "../layout/durations.ts";
+import { costText, durationText, dateText } from "../layout/durations.ts";
 import { Glyph } from "./list/Glyph.tsx";
 
 interface ToolbarProps {
@@ -124,6 +124,10 @@ const shapeNames: Readonly<Record<string, string>> = {
   thread: "thread of LangGraph",
   session: "session of the OpenAI Agents SDK",
 };
+
+function counted(count: number, what: string): string {
+  return `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+}
 
 function checkpointsText({ checkpoints, left }: TimelineAgent): string {
   const count = counted(checkpoints, "checkpoint");
