@@ -121,7 +121,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
    * strategy of this agent with a separate history, storage, tools, model and limits. If both agents install
    * Persistence, the call is recorded in the log of the caller: the called agent resumes after a crash, and a rollback
    * of the caller reverts its calls. The called agent uses the storage, the clock and the rollback participants of the
-   * caller.
+   * caller. At most 32 agents can run inside each other. A deeper call fails the run with InvalidStrategyError.
    *
    * @param options `inputSchema` is the schema of the call that the model sees. `input` maps the input of the call to
    * the input of this agent.

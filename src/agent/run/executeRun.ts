@@ -8,6 +8,7 @@ import { ActiveLine, type Nesting } from "./ActiveLine.ts";
 import { ActiveRun } from "./ActiveRun.ts";
 import { runLine } from "./runLine.ts";
 import { ExecutionMovedError } from "../../errors/runErrors.ts";
+import { InvalidStrategyError } from "../../errors/strategyErrors.ts";
 import type { AgentCallBeginning, AgentCallEvent } from "../feature/PipelineEvents.ts";
 import { markRunFailure } from "../feature/Pipeline.ts";
 import type { AgentCall } from "../node/NodeExecution.ts";
@@ -49,6 +50,9 @@ function freshStart({ agentId, input, options }: RunRequest, run: ActiveRun<Acti
   return { nodeId: "start", input, state: {}, line, generation: 0, visitBase: 0, visitOrdinal: 0, runId };
 }
 
+/** The maximum number of agents that run inside each other. A deeper call is an endless recursion. */
+const mostNestedAgents = 32;
+
 async function callAgent(caller: ActiveLine, agent: SubAgent, call: AgentCall): Promise<unknown> {
   const { toolCallId, toolName, onWaiting } = call;
   const { definition } = agent;
@@ -69,11 +73,18 @@ async function callAgent(caller: ActiveLine, agent: SubAgent, call: AgentCall): 
 
 async function begin(caller: ActiveLine, event: AgentCallEvent): Promise<AgentCallBeginning> {
   try {
+    assertDepth(caller);
     return await caller.pipeline.around("agentCall", event, async ({ start }) => ({ start }));
   } catch (error) {
     markRunFailure(error);
     throw error;
   }
+}
+
+/** @throws InvalidStrategyError */
+function assertDepth({ agentPath, graph }: ActiveLine): void {
+  if (agentPath.length >= mostNestedAgents)
+    throw new InvalidStrategyError(graph.name, `${agentPath.length} calls of agents are open. End the recursion.`);
 }
 
 function startOf(line: ActiveLine, input: unknown): RunStart {
