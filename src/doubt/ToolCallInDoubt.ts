@@ -1,6 +1,4 @@
 import type { ToolEffect } from "../agent/tool/Tool.ts";
-import type { OutcomeRecord } from "../checkpoint/records/callRecords.ts";
-import type { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
 import { InvalidInputError } from "../errors/agentErrors.ts";
 import { customSchema } from "../internal/options/optionSchemas.ts";
 import type { z } from "zod";
@@ -55,18 +53,6 @@ export function checkSettlement(given: unknown, toolCallId: string): ToolCallSet
   throw new InvalidInputError(`settlement of tool call ${toolCallId}`, [
     { path: "", expected: `{ output }, { error: "…" }, "retry" or "unknown", found ${describe(given)}` },
   ]);
-}
-
-export function settledOutcome(
-  settlement: ToolCallSettlement,
-  settled: OutcomeRecord["settled"] & string,
-  tool: string,
-  writer: ValueWriter,
-): Partial<OutcomeRecord> {
-  if (settlement === "retry") return { retry: true, settled };
-  if (settlement === "unknown") return { unknown: true, settled };
-  if ("error" in settlement) return { error: { message: settlement.error }, settled };
-  return { output: writer.value(settlement.output, `the settled output of "${tool}"`), settled };
 }
 
 function describe(given: unknown): string {

@@ -2,6 +2,8 @@ import { checkSchemaAsync } from "../internal/options/checkSchema.ts";
 import { reasonOf } from "../internal/reasonOf.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { codeOfTool, type AnyTool, type ToolProbeAnswer } from "../agent/tool/Tool.ts";
+import type { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
+import type { OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import { ToolCallInDoubtError } from "../errors/toolCallErrors.ts";
 import {
   checkSettlement,
@@ -71,4 +73,16 @@ function checkAnswer(answer: ToolProbeAnswer, tool: string): ToolProbeAnswer {
   throw new TypeError(
     `The probe of tool "${tool}" answered ${reasonOf(answer)}. Return "done", "not-done", "unknown" or { status: "done", output }.`,
   );
+}
+
+export function settledOutcome(
+  settlement: ToolCallSettlement,
+  settled: OutcomeRecord["settled"] & string,
+  tool: string,
+  writer: ValueWriter,
+): Partial<OutcomeRecord> {
+  if (settlement === "retry") return { retry: true, settled };
+  if (settlement === "unknown") return { unknown: true, settled };
+  if ("error" in settlement) return { error: { message: settlement.error }, settled };
+  return { output: writer.value(settlement.output, `the settled output of "${tool}"`), settled };
 }

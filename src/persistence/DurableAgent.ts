@@ -24,7 +24,7 @@ import { storedState } from "./starting/startRecorder.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import { type RollbackReport, isHistoryOnly, type RollbackOptions } from "./rollback/RollbackReport.ts";
 import type { RestartOptions } from "./rollback/restart.ts";
-import { checkSettlement, type ToolCallInDoubt, type ToolCallSettlement } from "../doubt/ToolCallInDoubt.ts";
+import type { ToolCallInDoubt, ToolCallSettlement } from "../doubt/ToolCallInDoubt.ts";
 import { NotSupportedError } from "../errors/storageErrors.ts";
 import { frozenCopy } from "../internal/frozenCopy.ts";
 import type { StopOptions, StopResult } from "./run/cancelRun.ts";
@@ -334,8 +334,8 @@ export class DurableAgent {
    */
   async settleToolCall(toolCallId: string, settlement: ToolCallSettlement): Promise<void> {
     checkSchema(z.string(), toolCallId, "tool call id");
+    const { checkSettlement, resolveManually } = await import("./changes.ts");
     const checked = checkSettlement(settlement, toolCallId);
-    const { resolveManually } = await import("./changes.ts");
     await using journal = await this.#setup.openJournal(this.agentId);
     await resolveManually(this.#setup, journal, toolCallId, checked);
   }

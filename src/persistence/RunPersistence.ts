@@ -44,7 +44,8 @@ export interface RunPersistence {
   }): Promise<RunMoved>;
   /**
    * Adds a value to the agent's log, for rollback participants and other features. A rollback to an earlier checkpoint
-   * removes it. The value is stored with the next append.
+   * removes it. The value is stored with the next append. A node that runs again after a crash adds its values again,
+   * because its code repeats the work that they describe. The values of a finished tool call are not added again.
    *
    * @throws NotSerializableError
    */

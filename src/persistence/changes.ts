@@ -20,3 +20,4 @@ export {
   resolveManually,
   toolCallInDoubt,
 } from "./settle/callsInDoubt.ts";
+export { checkSettlement } from "../doubt/ToolCallInDoubt.ts";

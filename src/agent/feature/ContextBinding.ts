@@ -1,7 +1,7 @@
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
-import type { CallChanges, NewChanges } from "../state/CallChanges.ts";
+import type { CallChanges } from "../state/CallChanges.ts";
 import type { RunState } from "../state/RunState.ts";
 import type { AgentRun } from "./AgentRun.ts";
 import type { EndOrder } from "./EndOrder.ts";
@@ -24,7 +24,7 @@ interface ChangeNotes {
   readonly state: RunState;
   /** `undefined` until a tool call changes the state. */
   readonly changes: CallChanges | undefined;
-  note(calls: readonly string[], changes: NewChanges): void;
+  changesByCalls(): CallChanges;
 }
 
 const bindings = new WeakMap<AgentContext, ContextBinding>();
@@ -79,6 +79,11 @@ export function visitIn({ base, ordinal }: NodeVisit): Visit {
 
 export function callsAround(context: AgentContext): readonly string[] {
   return bindingOf(context).around ?? [];
+}
+
+/** Returns the ids of the tool call of a context and of the calls around it, innermost first. */
+export function enclosingCalls(context: AgentContext): readonly string[] {
+  return [withinOf(context) ?? [], callsAround(context)].flat();
 }
 
 function bindingOf(context: AgentContext): ContextBinding {

@@ -1,10 +1,17 @@
+import { contentKey, type MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
-import { type HistoryStep, type Slot, type StateChanges, storageSlot } from "../state/CallChanges.ts";
+import {
+  type CallChanges,
+  type HistoryResult,
+  type HistoryStep,
+  type Slot,
+  type StateChanges,
+  storageSlot,
+} from "../state/CallChanges.ts";
 import type { RunSettings, RunState } from "../state/RunState.ts";
-import { callsAround, notesOf, withinOf } from "./ContextBinding.ts";
+import { enclosingCalls, notesOf } from "./ContextBinding.ts";
 
 /**
  * Makes the recorded changes of a call again, because a replay returns its output without running the tool.
@@ -12,34 +19,33 @@ import { callsAround, notesOf, withinOf } from "./ContextBinding.ts";
  * @param context The context of the code that makes the call.
  * @throws UnreadableValueError if the stored form is unknown
  */
-export function repeatChanges(context: AgentContext, stored: unknown): void {
-  const changes = stored as StateChanges;
+export function repeatChanges(context: AgentContext, call: string, stored: unknown): void {
   const notes = notesOf(context);
+  const changes = notes.changesByCalls();
   try {
-    change(notes.state, changes);
+    repeat(notes.state, changes, [call, ...enclosingCalls(context)], stored as StateChanges);
   } catch {
     throw new UnreadableValueError("the changes of a tool call have an unknown form");
   }
-  const within = withinOf(context);
-  notes.note(within === undefined ? [] : [within, ...callsAround(context)], { ...changes, slots: slotsOf(changes) });
+  changes.take(call);
 }
 
-function change(state: RunState, { storage = {}, deleted = [], settings, progress, ...lists }: StateChanges): void {
+function repeat(state: RunState, changes: CallChanges, calls: readonly string[], made: StateChanges): void {
+  const { storage = {}, deleted = [], settings, progress, history = [], decisions = [], requirements = [] } = made;
   const set = Object.entries(storage).map(([key, value]) => [key, { value }] as const);
   state.storage.replace(new Map([...set, ...deleted.map((key) => [key, undefined] as const)]));
   if (settings) state.configure(settings);
   if (progress) state.setProgress(progress.percent, progress.summary);
-  const { history = [], decisions = [], requirements = [] } = lists;
-  for (const step of history) repeatStep(state.history, step);
   for (const decision of decisions) state.recordDecision(decision);
   for (const needs of requirements) state.require(needs);
+  changes.note(calls, { slots: slotsOf(made), decisions, requirements });
+  for (const step of history) changes.noteHistory(calls, () => repeatStep(state.history, step, changes));
 }
 
 function slotsOf({ storage = {}, deleted = [], settings = {}, progress }: StateChanges): readonly Slot[] {
   const fields = Object.keys(settings) as (keyof RunSettings)[];
   return [
-    ...Object.keys(storage).map(storageSlot),
-    ...deleted.map(storageSlot),
+    ...[...Object.keys(storage), ...deleted].map(storageSlot),
     ...fields,
     ...(progress ? ["progress" as const] : []),
   ];
@@ -47,9 +53,16 @@ function slotsOf({ storage = {}, deleted = [], settings = {}, progress }: StateC
 
 /** The recorded places of repeated messages, because concurrent calls can end in another order than they appended. */
 const places = new WeakMap<Message, number>();
+/** By execution of a node: the contents of the repeated messages. */
+const repeated = new WeakMap<CallChanges, Set<string | undefined>>();
 
 /** Repeats a step on a history that may lack messages of concurrent calls, or have more of them. */
-function repeatStep(history: MessageHistory, step: HistoryStep): void {
+function repeatStep(history: MessageHistory, step: HistoryStep, changes: CallChanges): void {
+  const contents = repeated.get(changes) ?? new Set();
+  repeated.set(changes, contents);
+  if ("result" in step) return history.rewrite((messages) => resultOf(step, changes.start, contents, messages));
+  const added = "of" in step ? step.parts.flatMap((part) => ("role" in part ? part : [])) : step.messages;
+  for (const message of added) contents.add(contentKey(message));
   if ("of" in step) {
     const partOf = (messages: readonly Message[]) => (part: (typeof step.parts)[number]) =>
       "role" in part ? [part] : messages.slice(...part);
@@ -62,4 +75,33 @@ function repeatStep(history: MessageHistory, step: HistoryStep): void {
   else history.rewrite((before) => before.toSpliced(index, 0, ...messages));
   for (const [number, message] of history.messages.slice(index, index + messages.length).entries())
     places.set(message, at + number);
+}
+
+/**
+ * Returns the recorded history, without messages that the node, or a call that runs again, has not added yet. Other
+ * messages of the node and of these calls follow.
+ */
+function resultOf(
+  { result }: HistoryResult,
+  entries: CallChanges["start"],
+  contents: ReadonlySet<string | undefined>,
+  messages: readonly Message[],
+): readonly Message[] {
+  const start = entries.map(({ message }) => message);
+  const known = new Set(start);
+  const left = messages.flatMap((message) =>
+    known.has(message) ? [] : { message, content: contentKey(message), isTaken: false },
+  );
+  const take = (content: string | undefined): boolean => {
+    const found = left.find((each) => !each.isTaken && each.content === content);
+    if (found) found.isTaken = true;
+    return found !== undefined;
+  };
+  const recorded = result.flatMap((part) => {
+    if (!("role" in part)) return start.slice(...part);
+    const content = contentKey(part);
+    return take(content) || contents.has(content) ? part : [];
+  });
+  const others = left.filter(({ isTaken, content }) => !isTaken && !contents.has(content));
+  return [...recorded, ...others.map(({ message }) => message)];
 }

@@ -6,9 +6,11 @@ import {
 } from "../../checkpoint/messages/Message.ts";
 import { isToolCallIdOf, requestIdAt, type RunLine, toolCallIdAt } from "../../checkpoint/ids/toolCallId.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
-import { type NewChanges, historyStep } from "../state/CallChanges.ts";
+import type { CallChanges, NewChanges } from "../state/CallChanges.ts";
+import type { RunState } from "../state/RunState.ts";
 import type { NodeExecution } from "./NodeExecution.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
+import { ToolFailedError } from "../../errors/toolCallErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 
 /** These letters are hashed into stored ids, so they must never change. */
@@ -18,11 +20,14 @@ type CallKind = keyof typeof letters;
 
 export interface ScopeCall {
   readonly toolCallId: string;
+  readonly toolName: string;
   readonly around: readonly string[];
   /** The ids that this call can have in the log if its node already ran before a move. */
   readonly earlierIds: readonly string[];
   readonly signal: AbortSignal;
 }
+
+const lateChange = "it changed the run after the call. Await all work before the tool returns";
 
 /** Numbers the requests and calls of a node or tool call in start order, so that repeated code gets the same ids. */
 export class CallScope {
@@ -82,19 +87,29 @@ export class CallScope {
     return recorded ?? own;
   }
 
-  /** Notes changes of the run's state that the code of this scope has made. */
-  note(changes: NewChanges): void {
-    this.visit.note(this.callsAround, changes);
+  /** Makes changes of the run's state. @throws the reason why the code of this scope must not make changes any more */
+  change(make: (state: RunState) => void, changes: NewChanges): void {
+    const notes = this.#notes();
+    make(this.visit.state);
+    notes?.note(this.callsAround, changes);
   }
 
-  /** Makes a change of the history. If a tool makes the change, notes the difference. */
-  noteHistory(change: () => void): void {
-    if (!this.call) return change();
+  /** Makes a change of the history. @throws like {@link change} */
+  changeHistory(make: (history: MessageHistory) => void): void {
+    const notes = this.#notes();
     const { history } = this.visit.state;
-    const { entries: before, length } = history;
-    change();
-    const step = historyStep(before, length, history.entries);
-    if (step) this.note({ history: [step] });
+    if (notes) notes.noteHistory(this.callsAround, () => make(history));
+    else make(history);
+  }
+
+  /** A change by the node counts only after a change by a call. A change after the end of its call has no record. */
+  #notes(): CallChanges | undefined {
+    const { visit, call } = this;
+    visit.assertOpen();
+    if (!call) return visit.changes;
+    if (!this.callsAround.some((each) => visit.pending.isOver(each))) return visit.changesByCalls();
+    call.signal.throwIfAborted();
+    throw new ToolFailedError(call.toolName, call.toolCallId, lateChange);
   }
 
   get callsAround(): readonly string[] {

@@ -1,9 +1,8 @@
 import { DuplicateNameError } from "../../errors/strategyErrors.ts";
 import { FeatureNotInstalledError } from "../../errors/agentErrors.ts";
-import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentContext, AgentStorage, Decision, FeatureKey, Requirements } from "../context/AgentContext.ts";
-import { checkedKey } from "../context/StorageKey.ts";
+import { checkedKey, type StorageKey } from "../context/StorageKey.ts";
 import {
   approvalDigest,
   askedQuestion,
@@ -74,30 +73,26 @@ export class NodeContext implements AgentContext {
     this.#visit.assertOpen();
     return (this.#storage ??= {
       get: (key) => this.#open.state.storage.get(checkedKey(key)),
-      set: (key, value) => {
-        this.#open.state.storage.set(checkedKey(key), value);
-        this.scope.note({ slots: [storageSlot(key.name)] });
-      },
-      delete: (key) => {
-        this.#open.state.storage.delete(checkedKey(key));
-        this.scope.note({ slots: [storageSlot(key.name)] });
-      },
+      set: (key, value) => this.#changeStorage(key, (storage) => storage.set(key, value)),
+      delete: (key) => this.#changeStorage(key, (storage) => storage.delete(key)),
     });
   }
 
+  #changeStorage(key: Pick<StorageKey<unknown>, "name">, change: (storage: AgentStorage) => void): void {
+    const { name } = checkedKey(key);
+    this.scope.change(({ storage }) => change(storage), { slots: [storageSlot(name)] });
+  }
+
   setProgress(percent: number, summary?: string): void {
-    this.#open.state.setProgress(percent, summary);
-    this.scope.note({ slots: ["progress"] });
+    this.scope.change((state) => state.setProgress(percent, summary), { slots: ["progress"] });
   }
 
   recordDecision(decision: Decision): void {
-    this.#open.state.recordDecision(decision);
-    this.scope.note({ decisions: [frozenCopy(decision)] });
+    this.scope.change((state) => state.recordDecision(decision), { decisions: [decision] });
   }
 
   require(needs: Requirements): void {
-    this.#open.state.require(needs);
-    this.scope.note({ requirements: [frozenCopy(needs)] });
+    this.scope.change((state) => state.require(needs), { requirements: [needs] });
   }
 
   feature<Instance>(feature: FeatureKey<Instance>): Instance {

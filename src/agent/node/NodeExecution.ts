@@ -2,6 +2,7 @@ import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import { ExecutionMovedError, RunSuspendedError } from "../../errors/runErrors.ts";
 import { onAbort } from "../../internal/abortable.ts";
 import { warn } from "../../internal/warn.ts";
+import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { SubAgent } from "../agentAsTool/agentAsTool.ts";
 import type { AgentDefinition } from "../feature/AgentDefinition.ts";
@@ -11,7 +12,7 @@ import type { AbortGrace, ClaimableOption } from "../feature/FeaturePipeline.ts"
 import { type Pipeline, markRunFailure } from "../feature/Pipeline.ts";
 import type { InputRequestEvent, NodeVisit, PipelineEvents } from "../feature/PipelineEvents.ts";
 import type { RunStart } from "../feature/RunRequest.ts";
-import { CallChanges, type NewChanges } from "../state/CallChanges.ts";
+import { CallChanges } from "../state/CallChanges.ts";
 import type { RunState } from "../state/RunState.ts";
 import type { DeltaSender } from "./DeltaSender.ts";
 import { PendingWork } from "./PendingWork.ts";
@@ -55,6 +56,8 @@ export class NodeExecution {
   readonly state: RunState;
   /** `undefined` until a tool call changes the state. */
   changes: CallChanges | undefined;
+  /** The entries of the history, and their number at the start. Later appends change the same list. */
+  readonly #history: { readonly entries: readonly NumberedMessage[]; readonly length: number };
   readonly pending: PendingWork = new PendingWork((request) => this.#onDropped(request));
   readonly ends: EndOrder = new EndOrder(this.pending);
   /** Created when the signal is first read, because most nodes never read the signal. */
@@ -82,6 +85,8 @@ export class NodeExecution {
   ) {
     this.line = run.line;
     this.state = run.state;
+    const { entries, length } = run.state.history;
+    this.#history = { entries, length };
   }
 
   get signal(): AbortSignal {
@@ -106,10 +111,10 @@ export class NodeExecution {
     return this.pending.start(id, within, work);
   }
 
-  /** Notes changes of the state. A change by the node itself counts only after a change by a call. */
-  note(calls: readonly string[], changes: NewChanges): void {
-    if (calls.length > 0) this.changes ??= new CallChanges(this.state);
-    this.changes?.note(calls, changes);
+  /** Returns the notes about changes by tool calls. The first call that changes the state creates them. */
+  changesByCalls(): CallChanges {
+    const { entries, length } = this.#history;
+    return (this.changes ??= new CallChanges(this.state, entries.slice(0, length)));
   }
 
   claimRequest(id: string): boolean {

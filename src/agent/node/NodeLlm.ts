@@ -15,7 +15,7 @@ import type { CallScope } from "./CallScope.ts";
 import type { DeltaPlace } from "./DeltaSender.ts";
 import { answerKey } from "../../checkpoint/records/Visit.ts";
 import type { ModelRequestEvent } from "../feature/PipelineEvents.ts";
-import type { RunSettings, RunState } from "../state/RunState.ts";
+import type { RunSettings } from "../state/RunState.ts";
 import { namesOfTools, toolsByNames } from "../tool/Tool.ts";
 
 const requestShape = {
@@ -39,39 +39,36 @@ export class NodeLlm implements AgentLlm {
   }
 
   get messages(): readonly Message[] {
-    return this.#state.history.messages;
+    this.#scope.visit.assertOpen();
+    return this.#scope.visit.state.history.messages;
   }
 
   append(...messages: readonly Message[]): void {
-    const { history } = this.#state;
     for (const message of messages) assertMessage(message, "message to append");
-    this.#scope.noteHistory(() => history.append(...messages));
+    this.#scope.changeHistory((history) => history.append(...messages));
   }
 
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void {
-    const { history } = this.#state;
-    const rewrite = () =>
-      history.rewrite((messages) => {
-        const changed = checkSchema(historySchema, change(messages), "new history") as readonly Message[];
-        // Validates only messages that were not in the old history.
-        const known = new Set(messages);
-        for (const message of changed) if (!known.has(message)) assertMessage(message, "message of the new history");
-        return changed;
-      });
-    this.#scope.noteHistory(rewrite);
+    const checkedChange = (messages: readonly Message[]) => {
+      const changed = checkSchema(historySchema, change(messages), "new history") as readonly Message[];
+      // Validates only messages that were not in the old history.
+      const known = new Set(messages);
+      for (const message of changed) if (!known.has(message)) assertMessage(message, "message of the new history");
+      return changed;
+    };
+    this.#scope.changeHistory((history) => history.rewrite(checkedChange));
   }
 
   configure(settings: Parameters<AgentLlm["configure"]>[0]): void {
-    const state = this.#state;
     checkSchema(configurationSchema, settings, "settings of the model");
     const { model, parameters, tools } = settings;
-    const change = {
+    const changed = {
       ...(model !== undefined && { model }),
       ...(parameters && { parameters }),
       ...(tools && { tools: namesOfTools(this.#scope.visit.run.tools, tools) }),
     };
-    state.configure(change);
-    this.#scope.note({ slots: Object.keys(change) as (keyof RunSettings)[] });
+    const slots = Object.keys(changed) as (keyof RunSettings)[];
+    this.#scope.change((state) => state.configure(changed), { slots });
   }
 
   async request(options?: RequestOptions): Promise<AssistantMessage> {
@@ -79,11 +76,6 @@ export class NodeLlm implements AgentLlm {
     if (options !== undefined) checkSchema(requestSchema, options, "options of the model request");
     const event = this.#event(options, this.#scope.nextOrdinal("model"));
     return (await this.#scope.start(undefined, (signal) => this.perform(event, signal))).message;
-  }
-
-  get #state(): RunState {
-    this.#scope.visit.assertOpen();
-    return this.#scope.visit.state;
   }
 
   #event(options: RequestOptions | undefined, ordinal: number): ModelRequestEvent {

@@ -67,7 +67,7 @@ export class NodeTools implements AgentTools {
     finding?.catch(() => undefined);
     if (finding) await this.#scope.start(undefined, () => finding);
     const issued = this.#scope.withIds(message, "execute", ordinal);
-    this.#scope.noteHistory(() => replaceToolCallIds(visit.state.history, message, issued));
+    this.#scope.changeHistory((history) => replaceToolCallIds(history, message, issued));
     const parts = typeof issued.content === "string" ? [] : issued.content;
     const settled = await Promise.allSettled(
       parts.flatMap((part, index) => (part.type === "tool-call" ? [this.#answer(issued, part, index)] : [])),
@@ -117,15 +117,16 @@ export class NodeTools implements AgentTools {
     };
     const call = { ...planned, context, visit: visit.at };
     try {
-      await this.#contextOf(toolCallId, signal).requestApproval(call, judge);
+      await this.#contextOf(tool, toolCallId, signal).requestApproval(call, judge);
     } catch (error) {
       this.#rethrow(error, signal);
     }
   }
 
-  #contextOf(toolCallId: string, signal: AbortSignal): CallContext {
+  #contextOf({ name: toolName }: AnyTool, toolCallId: string, signal: AbortSignal): CallContext {
     const { callsAround: around } = this.#scope;
-    return this.#contextFor({ toolCallId, around, earlierIds: this.#scope.earlierIdsOf(toolCallId), signal });
+    const earlierIds = this.#scope.earlierIdsOf(toolCallId);
+    return this.#contextFor({ toolCallId, toolName, around, earlierIds, signal });
   }
 
   /** Throws an outcome, an abort or a move, which the node can catch. Any other error fails the run. */
@@ -187,7 +188,7 @@ export class NodeTools implements AgentTools {
       return visit.run.callAgent(agent, { toolCallId, toolName: tool.name, input, onWaiting });
     }
     const execute = (abortSignal: AbortSignal): unknown => {
-      const context = this.#contextOf(toolCallId, abortSignal);
+      const context = this.#contextOf(tool, toolCallId, abortSignal);
       return tool.execute(input as never, { toolCallId, generation, messages, abortSignal, context });
     };
     const timeoutMs = tool.timeoutMs ?? definition.toolTimeoutMs;

@@ -1,5 +1,6 @@
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Decision, Requirements } from "../context/AgentContext.ts";
 import type { RunSettings, RunState } from "./RunState.ts";
@@ -21,12 +22,22 @@ interface ListedChanges {
 }
 
 /**
- * A change of the message history: new messages after the first `at` messages, or a new history in place of the first
- * `of` messages. A pair in `parts` is a range of the old history, its end excluded.
+ * A change of the message history: new messages after the first `at` messages, a new history in place of the first `of`
+ * messages, or the history at the end of the call. A pair is a range of the old history, its end excluded.
  */
-export type HistoryStep =
+export type HistoryStep = LiveStep | HistoryResult;
+
+type LiveStep =
   | { readonly at: number; readonly messages: readonly Message[] }
   | { readonly of: number; readonly parts: readonly (Range | Message)[] };
+
+/**
+ * The history at the end of the last of several calls that changed it at the same time, if one of them rewrote it. The
+ * steps do not suffice, because a replay repeats them call by call. A pair is a range of the history at the node's start.
+ */
+export interface HistoryResult {
+  readonly result: readonly (Range | Message)[];
+}
 
 /** New changes. The state already has the new values of the slots. */
 export interface NewChanges extends ListedChanges {
@@ -47,14 +58,20 @@ interface MadeChanges {
 /** Notes which tool call made which change of a run's state, so that a replay of the call makes the change again. */
 export class CallChanges {
   readonly #state: RunState;
+  /** The history at the start of the node. */
+  readonly start: Entries;
   readonly #byCall = new Map<string, MadeChanges>();
   /** By slot: the calls that made the last change, innermost first. Empty if the node itself made the change. */
   readonly #writers = new Map<Slot, readonly string[]>();
   readonly #ended = new Set<string>();
+  /** The outermost calls, or `undefined` for the node, that changed the history since none of these calls ran. */
+  readonly #together = new Set<string | undefined>();
+  #isRewritten = false;
 
   /** @param state The state during the node. A move gives the run another one. */
-  constructor(state: RunState) {
+  constructor(state: RunState, start: Entries) {
     this.#state = state;
+    this.start = start;
   }
 
   /** @param calls The call that made the changes, and the calls around it. Empty for the node itself. */
@@ -64,8 +81,21 @@ export class CallChanges {
       const made: MadeChanges = this.#byCall.get(call) ?? { slots: new Map(), lists: [] };
       this.#byCall.set(call, made);
       for (const slot of slots) made.slots.set(slot, this.#valueOf(slot));
-      if (lists.history ?? lists.decisions ?? lists.requirements) made.lists.push(lists);
+      if (lists.history ?? lists.decisions ?? lists.requirements) made.lists.push(frozenCopy(lists));
     }
+  }
+
+  /** Makes a change of the history and notes the difference. */
+  noteHistory(calls: readonly string[], change: () => void): void {
+    const { history } = this.#state;
+    const { entries: before, length } = history;
+    change();
+    const step = historyStep(before, length, history.entries);
+    if (!step) return;
+    const outermost = calls.at(-1);
+    if (outermost !== undefined || this.#together.size > 0) this.#together.add(outermost);
+    this.#isRewritten ||= "of" in step;
+    this.note(calls, { history: [step] });
   }
 
   /** Returns the changes of a call that has ended. Omits slots that the node, or a call that ended before, overwrote. */
@@ -78,11 +108,20 @@ export class CallChanges {
     const { lists } = made;
     const changes = withoutUndefined({
       ...changesOfSlots(made.slots),
-      history: listed(lists.flatMap(({ history = [] }) => history)),
+      history: listed([...lists.flatMap(({ history = [] }) => history), ...this.#resultAt(call)]),
       decisions: listed(lists.flatMap(({ decisions = [] }) => decisions)),
       requirements: listed(lists.flatMap(({ requirements = [] }) => requirements)),
     });
     return Object.keys(changes).length > 0 ? changes : undefined;
+  }
+
+  #resultAt(call: string): readonly HistoryResult[] {
+    const together = this.#together;
+    if (!together.has(call) || ![...together].every((each = call) => this.#ended.has(each))) return [];
+    const isTangled = this.#isRewritten && together.size > 1;
+    together.clear();
+    this.#isRewritten = false;
+    return isTangled ? [{ result: partsOf(this.start, this.#state.history.entries) }] : [];
   }
 
   #isOverwritten(slot: Slot, call: string): boolean {
@@ -139,9 +178,13 @@ type Range = readonly [from: number, to: number];
  *
  * @param length The number of entries before. An append changes the same list.
  */
-export function historyStep(before: Entries, length: number, after: Entries): HistoryStep | undefined {
-  const added = after.slice(length).map(({ message }) => message);
-  if (after === before) return added.length > 0 ? { at: length, messages: added } : undefined;
+function historyStep(before: Entries, length: number, after: Entries): LiveStep | undefined {
+  if (after !== before) return { of: length, parts: partsOf(before, after) };
+  const messages = after.slice(length).map(({ message }) => message);
+  return messages.length > 0 ? { at: length, messages } : undefined;
+}
+
+function partsOf(before: Entries, after: Entries): readonly (Range | Message)[] {
   const places = new Map(before.map(({ number }, place) => [number, place]));
   const parts: (Range | Message)[] = [];
   for (const { number, message } of after) {
@@ -151,5 +194,5 @@ export function historyStep(before: Entries, length: number, after: Entries): Hi
     else if (last && !("role" in last) && last[1] === place) parts[parts.length - 1] = [last[0], place + 1];
     else parts.push([place, place + 1]);
   }
-  return { of: length, parts };
+  return parts;
 }

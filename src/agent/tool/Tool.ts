@@ -27,8 +27,8 @@ export interface ToolCallOptions {
   /** Aborted when the run is aborted or moves. `reason` shows which of the two happened. */
   readonly abortSignal: AbortSignal;
   /**
-   * The context of the calling node for code in this call. Change storage, messages and settings in nodes instead: if
-   * the node runs again after a crash, a finished call returns its recorded output, and its changes are lost.
+   * The context of the calling node for code in this call. It can change storage, messages and settings until the call
+   * ends. If the node runs again after a crash, a finished call repeats its recorded changes and does not run.
    */
   readonly context: AgentContext;
 }

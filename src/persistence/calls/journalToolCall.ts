@@ -1,7 +1,7 @@
-import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { subAgentOf } from "../../agent/agentAsTool/agentAsTool.ts";
 import { endsOf, notesOf, visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
 import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
+import type { StateChanges } from "../../agent/state/CallChanges.ts";
 import { lateFailures } from "../../agent/tool/callTimeout.ts";
 import { decideRecorded, lostOutput, outputSubject, replayedOutput } from "../../agent/tool/recordedCall.ts";
 import { isToolFailure } from "../../agent/tool/Tool.ts";
@@ -17,7 +17,7 @@ import type { RunRecorder } from "../saving/RunRecorder.ts";
 import { saveIfDue } from "../saving/saveIfDue.ts";
 import type { CallEnd } from "../replay/EarlierCalls.ts";
 import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
-import { settledOutcome, type ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
+import type { ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
 
 /** The maximum number of fields and nested values in an output, because encoding blocks the event loop. */
 const maximumParts = 250_000;
@@ -235,7 +235,8 @@ function isInAnswer({ origin, toolCallId, tool, input }: ToolCallEvent, writer: 
 async function replay(recorder: RunRecorder, call: string, end: CallEnd, event: ToolCallEvent): Promise<unknown> {
   const { context, tool } = event;
   const changes = end.outcome.changes && recorder.recording?.changesOf(call);
-  if (changes !== undefined) (await import("../../agent/feature/repeatChanges.ts")).repeatChanges(context, changes);
+  if (changes !== undefined)
+    (await import("../../agent/feature/repeatChanges.ts")).repeatChanges(context, call, changes);
   const output = outputOfEnd(call, end, tool);
   recorder.journal.writer.noteOutcome(call, output, recorder.lane);
   return output;
@@ -292,7 +293,7 @@ async function resolveOnReplay(
   const { setup, journal, lane } = recorder;
   const { agentId, nodeId, signal } = context;
   const asked = { agentId, toolCallId: intent.call, toolName: tool.name, nodeId, effect: setup.effectOf(tool), input };
-  const { askWhatHappened } = await import("../../doubt/askWhatHappened.ts");
+  const { askWhatHappened, settledOutcome } = await import("../../doubt/askWhatHappened.ts");
   const answer = await askWhatHappened(asked, { tool, choice: setup.onToolCallInDoubt, signal });
   if (answer.settlement === "retry" || answer.settlement === "not-done") return undefined;
   const settlement = frozenCopy(answer.settlement);
@@ -324,7 +325,8 @@ function recordEnd(
 ): void {
   if (recorder.calls.moved.has(facts.call)) return;
   const { lane, visit, call, tool, effect } = facts;
-  const ended = { ...end, ...storedChanges(recorder, context, call) };
+  const changes = notesOf(context).changes?.take(call);
+  const ended = { ...end, ...(changes && storedChanges(recorder, call, changes)) };
   recorder.journal.append([
     effect === "none" ? { ...facts, kind: "outcome", ...ended } : { kind: "outcome", lane, visit, call, ...ended },
   ]);
@@ -334,11 +336,10 @@ function recordEnd(
   recorder.endedCalls.push({ toolCallId: call, toolName: tool, effect, input, ...shown });
 }
 
-/** Returns the changes that a tool made to the state of the run, or none if one of their values cannot be stored. */
-function storedChanges({ journal }: RunRecorder, context: AgentContext, call: string): Pick<OutcomeRecord, "changes"> {
-  const made = notesOf(context).changes?.take(call);
+/** Returns the changes of a call in stored form, or none if one of their values cannot be stored. */
+function storedChanges({ journal }: RunRecorder, call: string, changes: StateChanges): Pick<OutcomeRecord, "changes"> {
   try {
-    return made ? { changes: journal.writer.value(made, `the changes of call ${call}`) } : {};
+    return { changes: journal.writer.value(changes, `the changes of call ${call}`) };
   } catch (error) {
     if (error instanceof NotSerializableError) return {};
     throw error;

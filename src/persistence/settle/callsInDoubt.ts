@@ -6,9 +6,11 @@ import { type LoggedCall, loggedCalls, read } from "../../journal/loggedCalls.ts
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { Inverse } from "../inverses/RollbackToolRegistry.ts";
-import { type ToolCallInDoubt, type ToolCallSettlement, settledOutcome } from "../../doubt/ToolCallInDoubt.ts";
+import { settledOutcome } from "../../doubt/askWhatHappened.ts";
+import type { ToolCallInDoubt, ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import { isUnsettled } from "../../checkpoint/records/callRecords.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { ToolCallNotInDoubtError } from "../../errors/toolCallErrors.ts";
 
 /** Returns the calls of this agent. A fork cannot settle the calls of its original. */
@@ -116,7 +118,10 @@ export async function resolveManually(
   if (reverts) return journal.store([settledInverse(reverts.call, settlement, "outside")]);
   const call = findInDoubt(agentId, log, toolCallId);
   const end = settledOutcome(settling.redacted(call, settlement), "outside", call.tool, journal.writer);
-  await journal.store([{ kind: "outcome", lane: laneFor(log, call), visit: call.visit, call: toolCallId, ...end }]);
+  // A call that exceeded its time limit can have changed the state of the run before.
+  const { changes } = (settlement !== "retry" && call.outcome) || {};
+  const record = { kind: "outcome", lane: laneFor(log, call), visit: call.visit, call: toolCallId, ...end } as const;
+  await journal.store([withoutUndefined({ ...record, changes })]);
 }
 
 /** Returns whether the records since the newest snapshot show all facts about a call in doubt. */

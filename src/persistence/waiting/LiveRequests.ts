@@ -1,5 +1,5 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import { callsAround, runOf, withinOf } from "../../agent/feature/ContextBinding.ts";
+import { enclosingCalls, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
@@ -258,7 +258,7 @@ export class LiveRequests implements Disposable {
 function waitingCalls(run: AgentRun, events: readonly InputRequestEvent[]): readonly string[] {
   return events.flatMap(({ context }) => {
     let at = runOf(context);
-    if (at === run) return [withinOf(context) ?? [], callsAround(context)].flat();
+    if (at === run) return enclosingCalls(context);
     while (at.parent && at.parent !== run) at = at.parent;
     return at.call ?? [];
   });

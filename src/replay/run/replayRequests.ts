@@ -92,7 +92,7 @@ export async function replayToolCall(
 
 /** Makes the recorded changes of a call again. Returns its output. @throws the recorded error */
 export function repeatOutcome({ context, tool }: ToolCallEvent, call: string, outcome: RecordedOutcome): unknown {
-  if (outcome.changes !== undefined) repeatChanges(context, outcome.changes);
+  if (outcome.changes !== undefined) repeatChanges(context, call, outcome.changes);
   return replayedOutput(tool.name, call, outcome);
 }
 

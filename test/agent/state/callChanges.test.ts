@@ -8,7 +8,7 @@ const count = storageKey("count", z.number());
 
 function world() {
   const state = new RunState({}, { settings: { model: "m", tools: [] } });
-  const changes = new CallChanges(state);
+  const changes = new CallChanges(state, []);
   const set = (calls: readonly string[], value: number) => {
     state.storage.set(count, value);
     changes.note(calls, { slots: [storageSlot("count")] });
