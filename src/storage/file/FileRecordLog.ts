@@ -125,7 +125,9 @@ export class FileRecordLog implements RecordLog {
 
   async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
     this.#owned.assertOpenable(agentId, owner);
-    if (owner.mustExist && !(await this.#backend.disk.stat(this.#folder(agentId).path))) return absentLog(agentId);
+    const { tasks, path } = this.#folder(agentId);
+    if (owner.mustExist && (await assertNoLinks(this.#backend.disk, [tasks, path])).length > 0)
+      return absentLog(agentId);
     return this.#open(agentId, owner);
   }
 

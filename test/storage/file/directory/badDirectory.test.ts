@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AIAgent, Persistence } from "agent-persistence";
@@ -30,6 +30,20 @@ it("a file instead of a directory is refused and lists no agents", async () => {
   };
   await expect(log.open("a", { host: "h", processId: 1, nonce: "n" })).rejects.toMatchObject(refused);
   await expect(log.list()[Symbol.asyncIterator]().next()).rejects.toMatchObject(refused);
+  await rm(home, { recursive: true });
+});
+
+it("a resume is refused if a file replaces the directory of all agents", async () => {
+  const home = await mkdtemp(join(tmpdir(), "agent-persistence-"));
+  const storage = new FilePersistenceStorageProvider({ directory: home });
+  const agent = new AIAgent({ promptExecutor: scriptedModel(["hi"]), llmModel: "m" }).install(Persistence, { storage });
+  await agent.run("hello", { agentId: "a" });
+  await rename(join(home, "tasks"), join(home, "moved"));
+  await writeFile(join(home, "tasks"), "");
+  await expect(agent.resume({ agentId: "a" })).rejects.toMatchObject({ code: "storage_failed", reason: "permission" });
+  await rm(join(home, "tasks"));
+  await rename(join(home, "moved"), join(home, "tasks"));
+  expect(await agent.resume({ agentId: "a" })).toMatchObject({ status: "completed" });
   await rm(home, { recursive: true });
 });
 
