@@ -310,11 +310,13 @@ async function readListed(backend: FileBackend, name: string, atLeast = 0): Prom
 async function listed(backend: FileBackend, name: string, atLeast: number): Promise<ListedSummary> {
   const { disk, tasks, sha256 } = backend;
   const path = join(tasks, name);
-  await assertNoLinks(disk, [path, join(path, "checkpoints")]);
-  const [newest] = segmentGenerations((await disk.readdir(join(path, "checkpoints"))) ?? []);
+  const checkpoints = join(path, "checkpoints");
+  const [newest] = segmentGenerations((await disk.readdir(checkpoints)) ?? []);
   const state = await readState(backend, name);
+  // The file names this agent and has a valid checksum, so the directories need no check for links.
   if (state && !state.changing && state.generation === newest && state.summary.position >= atLeast)
     return { summary: state.summary, newest };
+  await assertNoLinks(disk, [path, checkpoints]);
   const agentId = state?.summary.agentId ?? (await agentIdOf(backend, name));
   if (agentId === undefined) return nameless(backend, name, newest);
   const found = await openReader(backend, new AgentFolder(tasks, agentId, sha256)).lastSummary();
