@@ -1,7 +1,7 @@
 import { toBase64 } from "../../internal/bytes.ts";
 import { parsedJson } from "../../internal/parsedJson.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
+import { type ContentPart, type Message, partsOfType } from "../../checkpoint/messages/Message.ts";
 import type { ProviderMessage, ProviderPart } from "./AiSdkLanguageModel.ts";
 import { UnsupportedMessagePartError } from "../../errors/modelErrors.ts";
 
@@ -148,14 +148,6 @@ function toolOutputOf(output: unknown, isError: boolean): ProviderPart {
 
 /** Maps the library's call ids to the ids of the provider, because tool results can lack the provider's id. */
 function providerToolCallIds(messages: readonly Message[]): ReadonlyMap<string, string> {
-  const ids = new Map<string, string>();
-  for (const { role, content } of messages) {
-    if (role !== "assistant" || typeof content === "string") continue;
-    for (const part of content) {
-      if (part.type === "tool-call" && part.providerToolCallId !== undefined) {
-        ids.set(part.toolCallId, part.providerToolCallId);
-      }
-    }
-  }
-  return ids;
+  const calls = messages.flatMap((message) => partsOfType(message, "tool-call"));
+  return new Map(calls.map(({ toolCallId, providerToolCallId = toolCallId }) => [toolCallId, providerToolCallId]));
 }

@@ -15,6 +15,7 @@ import {
   generationSchema,
   type ProviderPart,
 } from "./AiSdkLanguageModel.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { type AiSdkAnswer, aiSdkResponse } from "./aiSdkResponse.ts";
 import { assertResponseShape } from "../../agent/model/checkedResponse.ts";
@@ -258,7 +259,7 @@ function callParametersOf(parameters: Readonly<Record<string, unknown>> = {}): R
   if (!checked.success) {
     throw new InvalidModelParametersError(checked.error.issues.map(problemOf), Object.keys(callParameters.shape));
   }
-  return Object.fromEntries(Object.entries(checked.data).filter(([, value]) => value !== undefined));
+  return withoutUndefined(checked.data);
 }
 
 function problemOf({ path, message }: z.core.$ZodIssue): string {

@@ -1,5 +1,5 @@
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
-import type { AssistantMessage, ContentPart, ProviderOptions } from "../../checkpoint/messages/Message.ts";
+import type { ContentPart, ProviderOptions } from "../../checkpoint/messages/Message.ts";
 import { UnusableModelAnswerError } from "../../errors/modelErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AiSdkFinishReason, AiSdkGeneration, AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
@@ -25,18 +25,16 @@ export function aiSdkResponse({ modelId, provider }: AiSdkLanguageModel, generat
   };
   if (unified === "content-filter") refuse("model_answer_filtered");
   if (unified === "error" || unified === "interrupted") refuse("model_answer_incomplete", raw);
-  const message = assistantMessageOf(generation.content, (found) => refuse("unsupported_model_answer", found));
-  if (!saysSomething(message)) refuse("model_answer_empty", unified);
+  const content = contentOf(generation.content, (found) => refuse("unsupported_model_answer", found));
+  if (!content.some(saysSomething)) refuse("model_answer_empty", unified);
+  const message = { role: "assistant", content } as const;
   return withoutUndefined({ message, finishReason: unified, rawFinishReason: raw, usage });
 }
 
-function saysSomething({ content }: AssistantMessage): boolean {
-  if (typeof content === "string") return content !== "";
-  return content.some((part) => {
-    if (part.type === "text") return part.text.trim() !== "";
-    if (part.type === "file") return part.reasoning !== true;
-    return part.type !== "reasoning" && part.type !== "custom";
-  });
+function saysSomething(part: ContentPart): boolean {
+  if (part.type === "text") return part.text.trim() !== "";
+  if (part.type === "file") return part.reasoning !== true;
+  return part.type !== "reasoning" && part.type !== "custom";
 }
 
 /** The parts of a response in any version of the specification. */
@@ -61,17 +59,16 @@ interface ToolCall {
 }
 
 /**
- * Converts a response to a message. The metadata of a part, such as a signature of reasoning, becomes its options,
+ * Converts a response to the parts of a message. The metadata of a part, such as a signature of reasoning, becomes its options,
  * because the provider needs it in the next request. Sources are dropped.
  *
  * @param refuse throws an error for content that a message cannot contain
  */
-function assistantMessageOf(
+function contentOf(
   content: readonly { readonly type: string }[],
   refuse: (found: string) => never,
-): AssistantMessage {
-  const parts = content.flatMap((part) => partOf(part as GeneratedPart, refuse) ?? []);
-  return { role: "assistant", content: parts };
+): readonly ContentPart[] {
+  return content.flatMap((part) => partOf(part as GeneratedPart, refuse) ?? []);
 }
 
 function partOf(part: GeneratedPart, refuse: (found: string) => never): ContentPart | undefined {

@@ -298,7 +298,11 @@ export class DurableRunner {
     return new RunResult(waitingState(asked, result.requests, attempt));
   }
 
-  #body({ agent, options, input: asked, runId, executesNothing }: Asked, refusal: AbortController, work: Work): Body {
+  #body(
+    { agent, options, input: asked, runId, executesNothing = false }: Asked,
+    refusal: AbortController,
+    work: Work,
+  ): Body {
     return async (loop, found) => {
       const isReopened = async (): Promise<boolean> => {
         await loop.durable();

@@ -184,7 +184,9 @@ function inSummary(summary: AgentSummary): Rest | undefined {
   if (!hasStateData(summary)) return undefined;
   if (reserves && status === "failed") return { attempts: 0, reserves };
   if (reserves && attempts !== undefined && attempts <= 1) return { attempts, reserves };
-  return status === "queued" ? { attempts: 0, reserves: reservesOf(summary) } : undefined;
+  return status === "queued"
+    ? { attempts: 0, reserves: (summary.data as StateData["queued"]).reserves ?? [] }
+    : undefined;
 }
 
 /** Reads the task from its log. Returns `undefined` if the owner has finished the task since it was listed. */
@@ -204,10 +206,6 @@ export async function ifReadable<Result>(known: () => Promise<Result>): Promise<
     if (!isUnreadable(error)) throw error;
     return undefined;
   }
-}
-
-function reservesOf({ data }: AgentSummary): readonly FileReservation[] {
-  return (data as StateData["queued"]).reserves ?? [];
 }
 
 const overtaken = [

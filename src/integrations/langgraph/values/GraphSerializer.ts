@@ -241,10 +241,10 @@ function encodeLangGraph(value: object, walk: Walk): Json | undefined {
 /** Returns the fields of a LangGraph object. LangGraph accepts an object with these fields in place of an instance. */
 function fieldsOfPlain(name: unknown, value: object): object | undefined {
   const { node, args, timeout, graph, update, resume, goto } = value as Readonly<Record<string, unknown>>;
-  const optional = (fields: object): object =>
-    Object.fromEntries(Object.entries(fields).filter(([, field]) => field !== undefined));
-  if (name === "Send") return { node, args, ...optional({ timeout }) };
-  return name === "Command" ? { lg_name: name, ...optional({ graph, update, resume, goto }) } : undefined;
+  if (name === "Send") return { node, args, ...(timeout !== undefined && { timeout }) };
+  if (name !== "Command") return undefined;
+  const fields = Object.entries({ lg_name: name, graph, update, resume, goto });
+  return Object.fromEntries(fields.filter(([, field]) => field !== undefined));
 }
 
 function dateOf(value: Date, walk: Walk): Json {

@@ -1,5 +1,6 @@
 import type { RunToolApprovalItem, Session, ModelRequest, ModelResponse } from "@openai/agents-core";
 import { AsyncLocalStorage } from "node:async_hooks";
+import { partsOfType } from "../../../checkpoint/messages/Message.ts";
 import type { InvalidInputError } from "../../../errors/agentErrors.ts";
 import { KeyedMutex } from "../../../internal/Mutex.ts";
 import type { HostedLoop, GivenHostedResponse } from "../../hosted/HostedLoop.ts";
@@ -32,9 +33,9 @@ export class DurableRun {
     readonly loop: HostedLoop,
     readonly knownTools: KnownTools,
     readonly isFinished: boolean,
-    readonly executesNothing = false,
+    readonly executesNothing: boolean,
     /** Returns whether a rollback has returned the run to an earlier point. */
-    readonly isReopened: () => Promise<boolean> = async () => true,
+    readonly isReopened: () => Promise<boolean>,
   ) {
     ({ agentId: this.agentId, runId: this.runId } = loop);
   }
@@ -92,9 +93,7 @@ class ProvidedIds {
 
   /** Stores the ids of a response, and returns the response for the SDK. */
   noted(given: GivenHostedResponse): ModelResponse {
-    const { content } = given.message;
-    for (const part of typeof content === "string" ? [] : content) {
-      if (part.type !== "tool-call") continue;
+    for (const part of partsOfType(given.message, "tool-call")) {
       const { toolCallId, providerToolCallId = toolCallId } = part;
       if (isHostedCall(part)) this.#hosted.set(providerToolCallId, toolCallId);
       else this.#provided.set(toolCallId, providerToolCallId);
