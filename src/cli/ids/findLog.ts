@@ -112,8 +112,5 @@ export async function shortened(
     );
   const named = [...meant].slice(0, mostNamed).map((id) => JSON.stringify(id));
   const more = meant.size > mostNamed ? " and more" : "";
-  throw new CommandFailure(
-    "notFound",
-    `${JSON.stringify(given)} is ambiguous. It matches the ${kind} ${named.join(", ")}${more}.`,
-  );
+  throw new CommandFailure("notFound", `${JSON.stringify(given)} is ambiguous. It matches ${named.join(", ")}${more}.`);
 }

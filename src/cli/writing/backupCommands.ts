@@ -36,7 +36,7 @@ export async function backup(
   ]);
 }
 
-/** `restore <directory>`: copies a backup into the storage. */
+/** `restore <folder>`: copies a backup into the storage. */
 export async function restore(
   session: Session,
   options: WritingOptions & ArchiveKeyOptions,

@@ -54,7 +54,7 @@ const lists = [
   ["reverted", "Reverted already", "dim"],
   ["irreversible", "Stays: it has no inverse", "red"],
   ["inDoubt", "In doubt: settle it first", "magenta"],
-  ["skipped", "Passed over", "dim"],
+  ["skipped", "Skipped", "dim"],
   ["stayedReverted", "Stays reverted: the call is not made again", "yellow"],
 ] as const satisfies readonly (readonly [keyof RollbackPreview, string, Paint])[];
 
@@ -88,7 +88,8 @@ async function showPreview(output: Output, preview: RollbackPreview): Promise<vo
   await fileLines(output, "Files, if nobody else changed them", preview.files);
   await output.line();
   const opens = reopens.length === 0 ? "" : ` and opens ${counted(reopens.length, "ended run")} again`;
-  await output.line(`It leaves ${counted(leaves.length, "checkpoint")}${opens}.`);
+  if (lists.every(([name]) => preview[name].length === 0)) await output.line("The rollback reverts no calls.");
+  await output.line(`The rollback abandons ${counted(leaves.length, "checkpoint")}${opens}.`);
 }
 
 /** Describes what a rollback does with a call in doubt before it runs the inverse. */

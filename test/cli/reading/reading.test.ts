@@ -181,7 +181,7 @@ describe("reading commands", () => {
     expect((await desk.command(["show", "order-1", "3-6", "--messages", "1"])).out).toMatch(/the last 1 of \d+/);
     expect(await desk.command(["show", "order-1", "1-"])).toMatchObject({
       code: 3,
-      err: expect.stringContaining('is ambiguous. It matches the checkpoint "1-1", "1-2"'),
+      err: expect.stringContaining('is ambiguous. It matches "1-1", "1-2"'),
     });
     expect(await desk.command(["show", "order-1", "9"])).toMatchObject({ code: 3 });
   });
