@@ -49,7 +49,7 @@ function nodeText(event: PersistenceEvent): string {
   if (event.type === "request_opened")
     return `waits for ${event.waitingFor} in ${event.nodeId}, request ${event.requestId}`;
   if (event.type === "model_retry")
-    return `asks the model again in ${event.nodeId} after ${event.delayMs} ms: ${reasonOf(event.error)}`;
+    return `retries the model request in ${event.nodeId} after ${event.delayMs} ms: ${reasonOf(event.error)}`;
   if (event.type !== "model_answered") return failureOf(event);
   const { nodeId, finishReason, usage } = event;
   return `the model answered in ${nodeId}${finishReason === undefined ? "" : ` (${finishReason})`}${tokensOf(usage)}`;

@@ -87,7 +87,7 @@ async function showPreview(output: Output, preview: RollbackPreview): Promise<vo
   }
   await fileLines(output, "Files, if nobody else changed them", preview.files);
   await output.line();
-  const opens = reopens.length === 0 ? "" : ` and opens ${counted(reopens.length, "ended run")} again`;
+  const opens = reopens.length === 0 ? "" : ` and reopens ${counted(reopens.length, "finished run")}`;
   if (lists.every(([name]) => preview[name].length === 0)) await output.line("The rollback reverts no calls.");
   await output.line(`The rollback abandons ${counted(leaves.length, "checkpoint")}${opens}.`);
 }

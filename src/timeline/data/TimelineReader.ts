@@ -216,7 +216,7 @@ type Base = Pick<TimelineItem, "key" | "at">;
 
 const statusTitles = {
   queued: "Queued",
-  in_progress: "Goes on",
+  in_progress: "Continued",
   failed: "Failed",
   paused: "Paused",
   waiting: "Waits",

@@ -186,14 +186,14 @@ function stateOf({ state, undo }: CallView): TimelineCallState {
 }
 
 const notes: Readonly<Partial<Record<CallView["state"] | CallView["undo"], string>>> = {
-  interrupted: "began and did not end",
-  to_repeat: "is made again",
-  unknown: "settled as not known",
+  interrupted: "started without an outcome",
+  to_repeat: "will be repeated",
+  unknown: "settled as unknown",
   lost: "its output could not be stored",
   moved: "moved the run",
-  reverting: "its inverse has begun",
-  left: "its effect was left",
-  with_files: "is reverted with its files",
+  reverting: "its inverse started",
+  left: "its effect was kept",
+  with_files: "a rollback reverts it with its files",
 };
 
 function noteOf({ state, undo, undoError, settledBy, within }: CallView, texts: ShownTexts): string {

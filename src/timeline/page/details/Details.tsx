@@ -189,7 +189,7 @@ function MarkContent({ item }: Pick<MarkDetailsProps, "item">) {
       );
     case "owner":
       return (
-        <p>{`Another process writes from here on, as generation ${item.generation}.${item.cut ? " The owner before had not ended its work." : ""}`}</p>
+        <p>{`Another process took over the agent, with generation ${item.generation}.${item.cut ? " The previous owner did not finish its work." : ""}`}</p>
       );
     case "note":
       return (
@@ -214,7 +214,7 @@ function RollbackContent({ item }: { readonly item: Extract<TimelineItem, { kind
           <h4>
             {result === "reverted" ? <s>{tool}</s> : tool} <StateLabel state={stateOfResult[result]} />
           </h4>
-          <p class="label">{[id, result === "skipped" && "its effect was left", reason].filter(Boolean).join(" · ")}</p>
+          <p class="label">{[id, result === "skipped" && "its effect was kept", reason].filter(Boolean).join(" · ")}</p>
         </article>
       ))}
       <h3>Records</h3>

@@ -29,7 +29,7 @@ export function StepComparison({ from, to, steps, onClose }: StepComparisonProps
         </p>
       </header>
       <div class="content" role="region" aria-label="Differences" tabIndex={0}>
-        {isSame && <p class="empty">Nothing differs.</p>}
+        {isSame && <p class="empty">The steps are the same.</p>}
         {removed.length + added.length > 0 && (
           <section class="block">
             <h3>{`Messages: ${same} the same, ${removed.length} removed, ${added.length} added`}</h3>

@@ -12,7 +12,7 @@ export function StepPart({ step }: { readonly step: TimelineStep }) {
         <section class="block">
           <h3>Model answer</h3>
           {failed.map((message) => (
-            <p class="warning">{`A request before it failed: ${message}`}</p>
+            <p class="warning">{`An earlier request failed: ${message}`}</p>
           ))}
           {text === "" ? <p class="empty">Only tool calls.</p> : <TextBlock text={text} prose />}
           <p class="label">
@@ -40,7 +40,7 @@ function Facts({ step }: { readonly step: TimelineStep }) {
   const facts: readonly (readonly [string, string | number | undefined])[] = [
     ["Ran", step.node],
     ["Next", step.ended === undefined ? step.next : undefined],
-    ["Run is over", step.ended],
+    ["Run ended", step.ended],
     ["Branch", step.branch],
     ["Moved by", step.by],
     ["Reason", step.reason],
