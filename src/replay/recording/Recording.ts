@@ -121,12 +121,19 @@ export interface RecordedNested {
   readonly line: LineRecording;
 }
 
-/** A response of a model, by the place of its request. */
-export interface RecordedResponse {
+/** A result that a node execution has requested. */
+interface RecordedResult {
   readonly visit: Visit;
-  readonly ordinal: number;
+  /** The number among the requests of the node, or among the calls of its code. */
+  readonly ordinal?: number;
   readonly within?: string;
   readonly nodeId: string;
+  readonly order: number;
+}
+
+/** A response of a model, by the place of its request. */
+export interface RecordedResponse extends RecordedResult {
+  readonly ordinal: number;
   /** The digest of the request. `undefined` for requests of another runtime, and of earlier code. */
   readonly asked?: string;
   readonly message: AssistantMessage;
@@ -134,7 +141,6 @@ export interface RecordedResponse {
   readonly finishReason?: string;
   /** The failed requests before this response. */
   readonly failed: readonly RecordedFailure[];
-  readonly order: number;
 }
 
 export interface RecordedFailure extends Omit<FailedRequest, "asked"> {
@@ -142,19 +148,14 @@ export interface RecordedFailure extends Omit<FailedRequest, "asked"> {
   readonly asked?: string;
 }
 
-export interface RecordedToolCall {
+/** A tool call. A call of a model has no `ordinal`. */
+export interface RecordedToolCall extends RecordedResult {
   readonly toolCallId: string;
-  readonly visit: Visit;
-  /** The number among the calls of code. `undefined` for a call of a model. */
-  readonly ordinal?: number;
-  readonly within?: string;
-  readonly nodeId: string;
   readonly toolName: string;
   readonly effect: string;
   readonly input: unknown;
   /** `undefined` if the call did not end. */
   readonly outcome?: RecordedOutcome;
-  readonly order: number;
 }
 
 /** The outcome of a call that a replay returns. */
@@ -169,19 +170,14 @@ export interface RecordedOutcome {
 }
 
 /** A request for input, an approval, a timer or the receipt of an event, with its end. */
-export interface RecordedInput {
+export interface RecordedInput extends RecordedResult {
   readonly requestId: string;
-  readonly visit: Visit;
-  readonly nodeId: string;
   readonly id?: string;
   readonly question?: string;
-  readonly ordinal?: number;
-  readonly within?: string;
   readonly prompt: string;
   /** The call that needed the approval. */
   readonly approval?: string;
   readonly reply?: RecordedReply;
-  readonly order: number;
 }
 
 /** The end of a request. */
