@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AIAgent, Persistence, persistence, tool } from "agent-persistence";
 import type { SalvageReport } from "agent-persistence/file";
@@ -45,6 +45,18 @@ describe("a salvage", () => {
 });
 
 describe("unreadable agents", () => {
+  it("with a segment of zeros are shown with an unknown owner", async () => {
+    await using desk = await Desk.open();
+    await desk.waits("order-1");
+    const tasks = join(desk.agents, "tasks");
+    const [name = ""] = await readdir(tasks);
+    const segments = await readdir(join(tasks, name, "checkpoints"));
+    for (const segment of segments) await writeFile(join(tasks, name, "checkpoints", segment), Buffer.alloc(5_000));
+    const shown = await desk.command(["show", "order-1"]);
+    expect(shown.code).toBe(6);
+    expect(shown.out).toMatch(/^owner +an unknown process, which may run it$/m);
+  });
+
   it("are reported as damaged under their listed id, possibly with open requests", async () => {
     await using desk = await deskWithUnreadable();
     const listed = itemsOf<{ status: string; agentId: string }>(await desk.command(["list", "--json"]));

@@ -92,7 +92,7 @@ function factsOf(agent: AgentView, output: Output): readonly Fact[] {
     ...(task ? [["task", `${task.name}, priority ${task.priority}, ${task.attempts} attempts`] as const] : []),
     ...(head ? [headFact(agent, head)] : []),
     ...(away === undefined ? [] : [["next", away] as const]),
-    ...(owner ? [["owner", `process ${owner.processId} on ${owner.host}, `, ownerState(owner.state)] as const] : []),
+    ...(owner ? [ownerFact(owner)] : []),
     ...(model === undefined ? [] : [["model", model, tokensOf(agent)] as const]),
     ...(forkOf ? [["fork of", forkOf.agentId] as const] : []),
     ...(movedTo ? [["moved to", `${movedTo.agentId} ${movedTo.folder ?? ""}`] as const] : []),
@@ -123,9 +123,12 @@ function headFact({ status, openRollback }: AgentView, { node, checkpointId }: C
   return ["next", `node ${node}, at checkpoint `, id];
 }
 
-function ownerState(state: "alive" | "gone" | "silent"): Part {
-  if (state === "alive") return painted("green", "which runs it");
-  return painted("yellow", state === "gone" ? "which has ended" : "which is silent");
+function ownerFact({ processId, host, state }: NonNullable<AgentView["owner"]>): Fact {
+  // Storages report process 0 if they cannot read the owner.
+  const isKnown = processId > 0;
+  const process = isKnown ? `process ${processId} on ${host}, ` : "an unknown process, ";
+  if (state === "alive") return ["owner", process, painted("green", isKnown ? "which runs it" : "which may run it")];
+  return ["owner", process, painted("yellow", state === "gone" ? "which has ended" : "which is silent")];
 }
 
 function tokensOf({ usage }: AgentView): string {
