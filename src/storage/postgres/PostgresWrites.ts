@@ -89,10 +89,7 @@ export class PostgresWrites {
     if (appends.length === 0)
       return { sql: `${this.head("renewed = now()")} AND $3::bytea IS NOT NULL RETURNING key`, values: [] };
     const { values, given } = valueList(3);
-    const rows = appends.map(
-      (append) =>
-        `(${given(append.position, "bigint")}, ${given(markOf(append), "smallint")}, ${given(append.encoded, "bytea")})`,
-    );
+    const rows = appends.map((append) => `(${rowValues(append, given).join(", ")})`);
     const sql = `WITH head AS (${this.head("renewed = now()")} RETURNING key),
       staged AS (
         INSERT INTO ${this.#names.agents} AS s (id) SELECT $3::bytea FROM head
