@@ -89,19 +89,8 @@ export class FileTree {
   }
 }
 
-const known = new Map<string, readonly string[]>();
-
-/** Caches the parts of recent paths. The number is limited, because temporary files have new paths. */
 function partsOf(path: string): readonly string[] {
-  const found = known.get(path);
-  if (found !== undefined) return found;
-  const parts = path
-    .replaceAll("\\", "/")
-    .split("/")
-    .filter((part) => part !== "");
-  if (known.size > 1_000) known.clear();
-  known.set(path, parts);
-  return parts;
+  return path.split(/[/\\]/).filter((part) => part !== "");
 }
 
 const staleByte = 0x78;
