@@ -224,6 +224,7 @@ export class BoundPersistence implements RunPersistence {
       const moved = asking === undefined ? [] : own.recorder.calls.move(asking);
       if (moved.length > 0) recorder.journal.append(moved);
       const changes = await import("./changes.ts");
+      await changes.giveBackClosed(recorder);
       const log = await changes.readForMove(recorder, checkpointId);
       // Later checkpoints must not refer to unsaved records of the abandoned lane.
       recorder.journal.writer.forget();

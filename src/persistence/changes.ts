@@ -21,3 +21,4 @@ export {
   toolCallInDoubt,
 } from "./settle/callsInDoubt.ts";
 export { checkSettlement } from "../doubt/ToolCallInDoubt.ts";
+export { giveBackClosed } from "./waiting/answerRequests.ts";

@@ -129,17 +129,19 @@ export class LiveRequests implements Disposable {
   #openAt(requestId: string): LiveRequest | undefined {
     const open = this.#open.get(requestId);
     if (!open?.run.isClosed) return open;
-    this.#forgetClosed();
+    this.forgetClosed();
     const { agentId } = this.#journal;
     throw new RequestNotOpenError("request_not_found", agentId, requestId, undefined, [...this.#open.keys()]);
   }
 
-  #forgetClosed(): void {
-    for (const [requestId, { run, forget }] of this.#open) {
-      if (!run.isClosed) continue;
+  /** Removes and returns the requests of branches and sub-agents that a move closed. */
+  forgetClosed(): readonly LiveRequest[] {
+    const closed = [...this.#open.values()].filter(({ run }) => run.isClosed);
+    for (const { pending, forget } of closed) {
       forget();
-      this.#open.delete(requestId);
+      this.#open.delete(pending.requestId);
     }
+    return closed;
   }
 
   #refuseAnswered(requestId: string): false {
@@ -152,7 +154,7 @@ export class LiveRequests implements Disposable {
   }
 
   #statusIfDue(isAnswered: boolean): readonly StatusRecord[] {
-    this.#forgetClosed();
+    this.forgetClosed();
     const { size } = this.#open;
     if (!isListDue(this.#listed, size)) return [];
     this.#listed = size;

@@ -8,6 +8,8 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../starting/startRecorder.ts";
 import { assertAnswersFit, type EncodeReply, endOf, type GivenReply } from "./givenReply.ts";
+import type { RunRecorder } from "../saving/RunRecorder.ts";
+import { LiveRequests } from "./LiveRequests.ts";
 import { pendingIn, isListDue, runningStatus, waitingStatus } from "./pendingRequests.ts";
 import { replyRecord } from "./askedRecords.ts";
 
@@ -77,6 +79,15 @@ export async function receiveEvents(
   }
   if (replies.length > 0) await append(journal, stored, replies);
   return replies.map(({ request }) => request);
+}
+
+/** Makes the events for branches and sub-agents that a move closed available to other requests. */
+export async function giveBackClosed({ setup, journal }: RunRecorder): Promise<void> {
+  const closed = LiveRequests.of(journal).forgetClosed();
+  const requests = closed.flatMap(({ pending }) => (pending.kind === "event" ? pending.requestId : []));
+  if (requests.length === 0) return;
+  for (const { stopReceiving } of closed) await stopReceiving?.();
+  await (await setup.inbox()).rollBack(journal.agentId, requests, []);
 }
 
 function openRequest({ agentId, clock }: Journal, stored: StoredState | undefined, requestId: string): LineRequest {

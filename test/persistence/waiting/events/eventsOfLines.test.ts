@@ -137,3 +137,43 @@ describe("a branch that waits for an event", () => {
     expect(await running).toMatchObject({ output: "one, then nothing" });
   });
 });
+
+describe("an event for a branch that a rollback of another branch closed", () => {
+  it("is received when the branch starts again", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const [isAsked, isRestarted, isSent] = [gate(), gate(), gate()];
+    const attempts = { receive: 0, other: 0 };
+    const built = strategy<string, string>("receiving", (g) => {
+      const receive = g.node("receive", async (_input: string, context: AgentContext) => {
+        if (attempts.receive++ > 0) {
+          isRestarted.open();
+          await isSent.opened;
+        }
+        return context.receive("paid", { schema });
+      });
+      const other = g.node("other", async (input: string, context: AgentContext) => {
+        if (attempts.other++ > 0) return input;
+        await isAsked.opened;
+        const [first] = await persistence(context).getCheckpoints();
+        return (await persistence(context).rollbackToCheckpoint(first?.checkpointId ?? "")) as never;
+      });
+      const both = g.parallel("both", { receive, other }, ({ receive: received }) => received);
+      g.edge(g.start, both);
+      g.edge(both, g.finish);
+    });
+    const agent = durableAgent(built, storage, { sleepInProcessMs: 0 });
+    const running = agent.run("go", { agentId: "a" });
+    const durable = persistence(agent).agent("a");
+    await expect.poll(async () => (await durable.getRequests()).length).toBe(1);
+    isAsked.open();
+    await isRestarted.opened;
+    const take = vi.spyOn(Inbox.of(storage), "take");
+    await durable.send("paid", "one");
+    // The request of the closed branch would look for the event in this turn.
+    await new Promise(setImmediate);
+    await Promise.allSettled(take.mock.results.map(({ value }) => value));
+    isSent.open();
+    const { status } = await running;
+    expect(status === "waiting" ? await agent.resume() : await running).toMatchObject({ output: "one" });
+  });
+});
