@@ -31,8 +31,8 @@ const nextSteps = {
   },
   name: { empty: "Its checkpoints have no names", some: "Choose one of its names" },
   in_node: {
-    empty: "Save one with createCheckpoint() before the calls that the node reverts, in a storage that keeps data",
-    some: "Choose one of the newest that this run has passed",
+    empty: "Save one first with createCheckpoint(), in a storage that keeps data",
+    some: "Choose one of the newest",
   },
 } as const;
 

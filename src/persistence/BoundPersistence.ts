@@ -13,13 +13,13 @@ import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { nonEmptyString } from "../internal/options/optionSchemas.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
-import { executionPointOf, executionPointSchema } from "./executionPoint/executionPoint.ts";
+import type { executionPointOf } from "./executionPoint/executionPoint.ts";
 import { checkNewCheckpoint } from "./saving/checkNewCheckpoint.ts";
 import { liveCheckpointData } from "./saving/liveCheckpointData.ts";
 import { noteEnvironment } from "../environment/EnvironmentMismatch.ts";
 import type * as Changes from "./changes.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
-import { type RollbackReport, isHistoryOnly, type RollbackOptions } from "./rollback/RollbackReport.ts";
+import type { RollbackOptions, RollbackReport } from "./rollback/RollbackReport.ts";
 import { createCheckpointSchema, type CreateCheckpointOptions } from "./saving/CreateCheckpointOptions.ts";
 import { newNoteSchema, type NewNote } from "./saving/noteRecord.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
@@ -83,9 +83,10 @@ export class BoundPersistence implements RunPersistence {
   async setExecutionPoint(
     options: Parameters<typeof executionPointOf>[1] & Pick<RollbackOptions, "agentContext">,
   ): Promise<RunMoved> {
-    checkSchema(executionPointSchema, options, "execution point");
-    const { agentContext: context = this.#context } = options;
+    const { agentContext: context = this.#context } = Object(options) as typeof options;
     const at = this.#at(context);
+    const { executionPointOf, executionPointSchema } = await import("./changes.ts");
+    checkSchema(executionPointSchema, options, "execution point");
     const point = await executionPointOf(at.run.graph, options, at.run.root);
     return this.#move(context, at, undefined, async (log, { setExecutionPoint }) => ({
       recorder: await setExecutionPoint({ ...point, ...at, log, move: "execution_point" }),
@@ -161,20 +162,21 @@ export class BoundPersistence implements RunPersistence {
   }
 
   async #rollBack(checkpointId: string | undefined, options: RollbackOptions): Promise<RollbackReport> {
-    const onlyHistory = isHistoryOnly(options);
-    const own = this.#at(options.agentContext ?? this.#context);
+    const own = this.#at(Object(options).agentContext ?? this.#context);
     const { setup, journal } = own.recorder;
-    const action = () => this.#rollBackLine(own, checkpointId, options, onlyHistory);
+    const action = () => this.#rollBackLine(own, checkpointId, options);
     return setup.telemetry?.rollback(journal.agentId, action) ?? action();
   }
 
   async #rollBackLine(
     own: BoundRun,
     checkpointId: string | undefined,
-    { agentContext: context = this.#context, onFailure }: RollbackOptions,
-    onlyHistory: boolean,
+    options: RollbackOptions,
   ): Promise<RollbackReport> {
-    const { findCheckpoint, findRollbackTarget, historyOnly, readForMove, rollBack } = await import("./changes.ts");
+    const changes = await import("./changes.ts");
+    const { findCheckpoint, findRollbackTarget, historyOnly, readForMove, rollBack } = changes;
+    const onlyHistory = changes.isHistoryOnly(options);
+    const { agentContext: context = this.#context, onFailure } = options;
     const before = await readForMove(own.recorder, checkpointId);
     const { lane } = own.recorder;
     const setup = setupOfRun(own.recorder);

@@ -13,7 +13,6 @@ import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts"
 import { CheckpointNotFoundError } from "../errors/checkpointErrors.ts";
 import { newNoteSchema, noteRecord, type NewNote } from "./saving/noteRecord.ts";
 import { type GivenReply, inAnswerTurn } from "./waiting/givenReply.ts";
-import { executionPointOf, executionPointSchema } from "./executionPoint/executionPoint.ts";
 import type { CheckpointValidation } from "../environment/CheckpointValidation.ts";
 import { assertNewAgentId } from "../internal/options/assertAgentId.ts";
 import type { EditedCheckpoint, EditOptions } from "./edit/editCheckpoint.ts";
@@ -22,7 +21,7 @@ import { LiveRequests } from "./waiting/LiveRequests.ts";
 import { pendingRequests } from "./waiting/pendingRequests.ts";
 import { storedState } from "./starting/startRecorder.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
-import { type RollbackReport, isHistoryOnly, type RollbackOptions } from "./rollback/RollbackReport.ts";
+import type { RollbackOptions, RollbackReport } from "./rollback/RollbackReport.ts";
 import type { RestartOptions } from "./rollback/restart.ts";
 import type { ToolCallInDoubt, ToolCallSettlement } from "../doubt/ToolCallInDoubt.ts";
 import { NotSupportedError } from "../errors/storageErrors.ts";
@@ -127,8 +126,8 @@ export class DurableAgent {
     readonly input: unknown;
     readonly messageHistory?: readonly Message[] | undefined;
   }): Promise<void> {
+    const { continueFromHead, executionPointOf, executionPointSchema, finishRollback } = await import("./changes.ts");
     checkSchema(executionPointSchema, options, "execution point");
-    const { continueFromHead, finishRollback } = await import("./changes.ts");
     const point = await executionPointOf(this.#setup.graph, options);
     await using journal = await this.#setup.openJournal(this.agentId);
     const { log } = await finishRollback(this.#setup, journal);
@@ -446,8 +445,8 @@ export class DurableAgent {
   }
 
   async #rollBack(checkpointId: string | undefined, options: OutsideOptions = {}): Promise<RollbackReport> {
+    const { isHistoryOnly, rollBackFromOutside } = await import("./changes.ts");
     const onlyHistory = isHistoryOnly(options);
-    const { rollBackFromOutside } = await import("./changes.ts");
     const { agentId } = this;
     return rollBackFromOutside(this.#setup, { agentId, checkpointId, onlyHistory, onFailure: options.onFailure });
   }

@@ -68,17 +68,23 @@ export function placesLeft(
   target: PlacedCheckpoint,
   base: PlacedCheckpoint | undefined,
 ): PlaceTest {
-  if (!base) return placesRestarted(tree, target);
-  const isRestarted = placesRestarted(tree, base);
-  const isOnWay = placesUpTo(tree, target);
-  return (lane, order) => isRestarted(lane, order) && !isOnWay(lane, order);
+  return base ? placesSince(tree, base, target, false) : placesRestarted(tree, target);
 }
 
 /** Returns a test for the records that a redo restores, from the common ancestor to the target. */
 export function placesRejoined(tree: TreeOfRecords, target: PlacedCheckpoint, base: PlacedCheckpoint): PlaceTest {
+  return placesSince(tree, base, target, true);
+}
+
+function placesSince(
+  tree: TreeOfRecords,
+  base: PlacedCheckpoint,
+  target: PlacedCheckpoint,
+  areOnWay: boolean,
+): PlaceTest {
   const isRestarted = placesRestarted(tree, base);
   const isOnWay = placesUpTo(tree, target);
-  return (lane, order) => isRestarted(lane, order) && isOnWay(lane, order);
+  return (lane, order) => isRestarted(lane, order) && isOnWay(lane, order) === areOnWay;
 }
 
 function placesRestarted(tree: TreeOfRecords, point: PlacedCheckpoint): PlaceTest {

@@ -1,6 +1,11 @@
 import type { ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.ts";
+import type { RunResult } from "../../agent/feature/RunResult.ts";
+import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
+import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { quoted } from "../../errors/AgentPersistenceError.ts";
 import { RunInputDiffersError, RunNotOpenError, UnfinishedRunError } from "../../errors/runErrors.ts";
+import type { StoredState } from "../starting/startRecorder.ts";
+import { pendingRequests } from "../waiting/pendingRequests.ts";
 
 export type InputMatch = "same" | "other" | "unknown";
 
@@ -69,4 +74,14 @@ export function refusedRun(decision: RunDecision, agentId: string): Error {
     ? `run ${quoted(runId)} was canceled, and its runId cannot be used again`
     : "nothing is stored for it";
   return new RunNotOpenError("nothing_to_resume", agentId, reason);
+}
+
+export function comparedInput(stored: StoredState | undefined, run: RunRecord | undefined, input: unknown): InputMatch {
+  if (!stored || !run || run.assumed) return "unknown";
+  return isSameValue(stored.log.readValue(run.input), input) ? "same" : "other";
+}
+
+export function waitingResult(runId: string, stored: StoredState | undefined): RunResult<unknown> {
+  const usage = stored?.log.index.usageOf(runId);
+  return { status: "waiting", runId, ...(usage && { usage }), requests: stored ? pendingRequests(stored) : [] };
 }

@@ -1,9 +1,8 @@
 import type { RunResult } from "../../agent/feature/RunResult.ts";
-import { valueDigest, isSameValue } from "../../checkpoint/values/isSameValue.ts";
+import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
 import { RunInputDiffersError } from "../../errors/runErrors.ts";
 import type { StoredState } from "../starting/startRecorder.ts";
 import type { DurableCall } from "./DurableCall.ts";
-import { pendingRequests } from "../waiting/pendingRequests.ts";
 import type { ModelUsage } from "../../checkpoint/tokenUsage/ModelUsage.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import { addBlobReference } from "../../checkpoint/records/blobReferences.ts";
@@ -18,8 +17,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
-import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
-import type { InputMatch } from "./decideRun.ts";
+import { comparedInput } from "./decideRun.ts";
 
 export async function recordedResult(
   { setup, journal, request, span }: DurableCall,
@@ -36,11 +34,6 @@ export async function recordedResult(
       : digest !== valueDigest(input, journal.sha256);
   if (kind === "run" && isOther) throw new RunInputDiffersError(agentId, runId);
   return { status: "completed", runId, ...end };
-}
-
-export function waitingResult(runId: string, stored: StoredState | undefined): RunResult<unknown> {
-  const usage = stored?.log.index.usageOf(runId);
-  return { status: "waiting", runId, ...(usage && { usage }), requests: stored ? pendingRequests(stored) : [] };
 }
 
 const selfContained: ReadonlySet<string | undefined> = new Set([undefined, "$plain", "$rich", "$blob"]);
@@ -97,9 +90,4 @@ async function readInLane(recordLog: RecordLog, agentId: string, { input, versio
   const state = point && foldTo(log.index, point);
   if (!state) throw new UnreadableValueError(`the lane to checkpoint version ${version} is not in the log`);
   return log.reader(state).read(input);
-}
-
-export function comparedInput(stored: StoredState | undefined, run: RunRecord | undefined, input: unknown): InputMatch {
-  if (!stored || !run || run.assumed) return "unknown";
-  return isSameValue(stored.log.readValue(run.input), input) ? "same" : "other";
 }

@@ -16,10 +16,17 @@ import type { RunRecorder } from "../saving/RunRecorder.ts";
 import { recorders } from "../saving/recorders.ts";
 import { isPruningNext, pruneAfterRun } from "../retention/pruneAfterRun.ts";
 import { LiveRequests } from "../waiting/LiveRequests.ts";
-import { decideResume, decideRun, type RunDecision, type RunFacts, refusedRun } from "./decideRun.ts";
+import {
+  comparedInput,
+  decideResume,
+  decideRun,
+  type RunDecision,
+  type RunFacts,
+  refusedRun,
+  waitingResult,
+} from "./decideRun.ts";
 import { type DurableCall, type NextRun, newSettings, signalOf } from "./DurableCall.ts";
 import { joinOrRun, type OwnTurn } from "./joinOrRun.ts";
-import { comparedInput, recordedResult, waitingResult } from "./recordedResult.ts";
 import type { OpenedForRun } from "./openWhenBusy.ts";
 
 /** The hooks that can run after the last append, with the number of handlers that Persistence registers. */
@@ -77,7 +84,7 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
   const stored = storedState(call.journal);
   switch (decision.kind) {
     case "recorded":
-      return recordedResult(call, decision.runId, stored);
+      return (await import("./recordedResult.ts")).recordedResult(call, decision.runId, stored);
     case "resume":
       return resume(call, stored, received);
     case "waiting":
