@@ -7,6 +7,8 @@ import { durableAgent } from "../support/durableAgent.ts";
 import { logStorages } from "../support/storages.ts";
 import { recordsOf } from "../support/stored.ts";
 import { World } from "../support/World.ts";
+// Loaded before the runs, because a run in memory can end before the first snapshot has loaded this code.
+import "../../../src/checkpoint/data/headSnapshot.ts";
 
 const large = storageKey("large", z.string());
 
