@@ -81,7 +81,7 @@ class LoggedLines implements StoredLines<RunRecorder> {
     return this.#log.index.lines.branchesOf(fork).map(({ place }) => place);
   }
 
-  branch(parent: RunRecorder, place: LanePlace, state: RunState): ReturnType<StoredLines<RunRecorder>["branch"]> {
+  branch(parent: RunRecorder, place: LanePlace, state: RunState) {
     const log = this.#log;
     const line = log.index.lines.lineOf(place);
     if (!line) return undefined;
@@ -94,7 +94,7 @@ class LoggedLines implements StoredLines<RunRecorder> {
     return { recorder };
   }
 
-  agent(parent: RunRecorder, setup: PersistenceSetup, place: LanePlace): ReturnType<StoredLines<RunRecorder>["agent"]> {
+  agent(parent: RunRecorder, setup: PersistenceSetup, place: LanePlace) {
     const { index } = this.#log;
     const line = index.lines.lineOf(place);
     if (!line) return undefined;
