@@ -177,8 +177,8 @@ export class LogWriter<Rec extends LogRecord> {
     try {
       const { log, agentId, compressThresholdBytes, onAppended, stored = (records) => records } = this.#options;
       const { generation } = this;
-      await putBlobs(log.blobs, agentId, generation, batch.uploads, compressThresholdBytes);
-      const { records, snapshot, summary, releases } = batch;
+      const { records, uploads, snapshot, summary, releases } = batch;
+      if (uploads.length > 0) await putBlobs(log.blobs, agentId, generation, uploads, compressThresholdBytes);
       const id = `${generation}-${this.#position + 1}`;
       this.#position = await this.#owned.append(
         {

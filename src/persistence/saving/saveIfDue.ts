@@ -5,7 +5,13 @@ import type { NextStep } from "../../agent/strategy/StrategyGraph.ts";
 import { eventLine } from "../../listeners/eventEmitter.ts";
 import type { PersistenceEvent } from "../../listeners/PersistenceEvent.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
-import type { CheckpointTrigger, SinceCheckpoint, TriggerMoment, TriggerPriority } from "../config/triggers.ts";
+import {
+  type CheckpointTrigger,
+  isAfterNode,
+  type SinceCheckpoint,
+  type TriggerMoment,
+  type TriggerPriority,
+} from "../config/triggers.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
 type Skipped = Pick<
@@ -39,9 +45,13 @@ function dueTrigger(
   const moment = Object.assign(sinceCheckpoint(recorder, run, next), happened) as TriggerMoment;
   const { due, merged, unchanged, failed } = dueTriggers(setup.triggers, moment);
   const { nodeId } = happened;
-  const origin = originOf(recorder, run, nodeId);
   for (const { trigger, error } of failed)
-    setup.tell({ type: "trigger_failed", ...origin, trigger: trigger.name, reason: reasonOf(error) });
+    setup.tell({
+      type: "trigger_failed",
+      ...originOf(recorder, run, nodeId),
+      trigger: trigger.name,
+      reason: reasonOf(error),
+    });
   for (const { name: trigger } of merged) tellSkipped(recorder, run, { nodeId, trigger, reason: "merged" });
   for (const { name: trigger } of unchanged) tellSkipped(recorder, run, { nodeId, trigger, reason: "unchanged" });
   return due;
@@ -58,7 +68,8 @@ function originOf({ journal: { agentId } }: RunRecorder, run: AgentRun, nodeId: 
 /** Makes a due checkpoint in a node. Resolves when the run may continue. A resume repeats the node. */
 export async function saveIfDue(recorder: RunRecorder, context: AgentContext, happened: Happened): Promise<void> {
   const { setup } = recorder;
-  if (setup.triggers.length === 0 || recorder.closed) return;
+  // Runs for each tool call, and `afterNode` is never due in a node.
+  if (recorder.closed || setup.triggers.every(({ isDue }) => isDue === isAfterNode)) return;
   const run = runOf(context);
   const trigger = dueTrigger(recorder, happened, run);
   if (!trigger) return;
@@ -114,7 +125,7 @@ function roughBytes(value: unknown): number {
 
 function partsOf(value: object): Iterable<unknown> {
   if (Array.isArray(value)) return value;
-  if (value instanceof Map || value instanceof Set) return [...value.entries()].flat();
+  if (value instanceof Map || value instanceof Set) return [...value].flat();
   return Object.entries(value).flat();
 }
 
@@ -138,6 +149,6 @@ export function dueTriggers(triggers: readonly CheckpointTrigger[], moment: Trig
       merged.push(trigger);
     }
   }
-  if (merged.length > 1) merged.sort((a, b) => rank[a.priority] - rank[b.priority]);
+  merged.sort((a, b) => rank[a.priority] - rank[b.priority]);
   return { due: merged.shift(), merged, unchanged, failed };
 }
