@@ -18,8 +18,8 @@ export interface Piece {
 export type Cell = readonly Piece[];
 
 /**
- * Formats rows as aligned lines. Cuts the widest cells to fit into `columns` or, without a terminal, all columns except
- * the last to 60 characters.
+ * Formats rows as aligned lines. Cuts the widest cells, so that each line fits into `columns`. Without `columns`, cuts
+ * the cells of all columns except the last to 60 characters.
  */
 export function textTable(head: readonly Cell[], rows: readonly (readonly Cell[])[], columns?: number): string {
   const shown = rows.map((row) => row.map((cell) => cutTo(cell, longest)));

@@ -212,7 +212,7 @@ export type OlderContent =
   /** Oldest first. The first message can be the summary of earlier messages. */
   | { readonly kind: "messages"; readonly messages: readonly Message[] };
 
-/** Returns the summary of older content. Awaited after each node. After an error, tried again after the next node. */
+/** Returns the summary of older content. A run awaits it after a node. If it throws, the next node calls it again. */
 export type Summarizer = (
   older: OlderContent,
   options: { readonly signal: AbortSignal },

@@ -247,7 +247,7 @@ export class LineReplay extends ReplayedLine {
   crossWithin(run: AgentRun, visit: Visit | undefined): RecordedCheckpoint | undefined {
     const { checkpoints } = this.part;
     const { iteration } = run.state;
-    // Earlier releases did not count the running node in a checkpoint for another node.
+    // Logs of earlier releases have an `iteration` that is lower by 1 in a checkpoint that continues at another node.
     const isNow = ({ iteration: at }: RecordedCheckpoint) => at === iteration || (!visit && at === iteration + 1);
     const isOfVisit = (checkpoint: RecordedCheckpoint) =>
       isNow(checkpoint) && !checkpoint.triggered && isSameVisit(checkpoint.visit, visit);
