@@ -82,7 +82,7 @@ function repeatStep(history: MessageHistory, step: HistoryStep, changes: CallCha
  * messages of the node and of these calls follow.
  */
 function resultOf(
-  { result }: HistoryResult,
+  { result, removed }: HistoryResult,
   entries: CallChanges["start"],
   contents: ReadonlySet<string | undefined>,
   messages: readonly Message[],
@@ -102,6 +102,7 @@ function resultOf(
     const content = contentKey(part);
     return take(content) || contents.has(content) ? part : [];
   });
+  for (const message of removed) take(contentKey(message));
   const others = left.filter(({ isTaken, content }) => !isTaken && !contents.has(content));
   return [...recorded, ...others.map(({ message }) => message)];
 }

@@ -27,7 +27,7 @@ export interface ScopeCall {
   readonly signal: AbortSignal;
 }
 
-const lateChange = "it changed the run after the call. Await all work before the tool returns";
+const lateChange = "it changed the run after the call. Await all work in the tool";
 
 /** Numbers the requests and calls of a node or tool call in start order, so that repeated code gets the same ids. */
 export class CallScope {

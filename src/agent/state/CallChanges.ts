@@ -37,6 +37,8 @@ type LiveStep =
  */
 export interface HistoryResult {
   readonly result: readonly (Range | Message)[];
+  /** The messages that one of the calls removed. The node repeats those that the node itself has added. */
+  readonly removed: readonly Message[];
 }
 
 /** New changes. The state already has the new values of the slots. */
@@ -66,7 +68,8 @@ export class CallChanges {
   readonly #ended = new Set<string>();
   /** The outermost calls, or `undefined` for the node, that changed the history since none of these calls ran. */
   readonly #together = new Set<string | undefined>();
-  #isRewritten = false;
+  /** The entries that these calls removed. `undefined` if they only appended. */
+  #removed: NumberedMessage[] | undefined;
 
   /** @param state The state during the node. A move gives the run another one. */
   constructor(state: RunState, start: Entries) {
@@ -94,7 +97,7 @@ export class CallChanges {
     if (!step) return;
     const outermost = calls.at(-1);
     if (outermost !== undefined || this.#together.size > 0) this.#together.add(outermost);
-    this.#isRewritten ||= "of" in step;
+    if ("of" in step) (this.#removed ??= []).push(...without(before, history.entries));
     this.note(calls, { history: [step] });
   }
 
@@ -118,10 +121,12 @@ export class CallChanges {
   #resultAt(call: string): readonly HistoryResult[] {
     const together = this.#together;
     if (!together.has(call) || ![...together].every((each = call) => this.#ended.has(each))) return [];
-    const isTangled = this.#isRewritten && together.size > 1;
+    const removed = together.size > 1 && this.#removed;
     together.clear();
-    this.#isRewritten = false;
-    return isTangled ? [{ result: partsOf(this.start, this.#state.history.entries) }] : [];
+    this.#removed = undefined;
+    if (!removed) return [];
+    const result = partsOf(this.start, this.#state.history.entries);
+    return [{ result, removed: without(removed, this.start).map(({ message }) => message) }];
   }
 
   #isOverwritten(slot: Slot, call: string): boolean {
@@ -182,6 +187,11 @@ function historyStep(before: Entries, length: number, after: Entries): LiveStep 
   if (after !== before) return { of: length, parts: partsOf(before, after) };
   const messages = after.slice(length).map(({ message }) => message);
   return messages.length > 0 ? { at: length, messages } : undefined;
+}
+
+function without(entries: Entries, others: Entries): Entries {
+  const numbers = new Set(others.map(({ number }) => number));
+  return entries.filter(({ number }) => !numbers.has(number));
 }
 
 function partsOf(before: Entries, after: Entries): readonly (Range | Message)[] {
