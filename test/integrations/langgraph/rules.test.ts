@@ -42,6 +42,17 @@ test("a change within a message, such as an edited call argument, is stored", as
   expect((await thread.values(renamed))?.["messages"]).toEqual([message]);
 });
 
+test("a change within a field of a message whose name starts with lc_ is stored", async () => {
+  const thread = new SavedThread();
+  const source = { step: "first" };
+  const message = new AIMessage({ id: "m", content: "", additional_kwargs: { lc_source: source } });
+  const root = await thread.put(undefined, { messages: [message] });
+  source.step = "edited";
+  const edited = await thread.put(root, { messages: [message] });
+  const [stored] = (await thread.values(edited))!["messages"] as [AIMessage];
+  expect(stored.additional_kwargs).toEqual({ lc_source: { step: "edited" } });
+});
+
 test("a put stores unversioned channels, and all values if it names no new versions", async () => {
   const thread = new SavedThread();
   const root = await thread.put(undefined, { a: 1, sends: ["first"] }, { versions: { a: 1 } });

@@ -65,9 +65,12 @@ function isMessage(value: object): boolean {
   return messageClassOf(value) !== undefined;
 }
 
-/** Returns whether nested fields of a field are compared. The fields of all LangChain objects (`lc_…`) add no values. */
+/** The fields of a message that are not compared in depth: copies of its other fields, and the place of its class. */
+const closed = new Set(["lc_kwargs", "lc_namespace"]);
+
+/** Returns whether nested fields of a field are compared. */
 function isOpened(key: string, field: unknown): field is object {
-  return typeof field === "object" && field !== null && !key.startsWith("lc_") && isPlain(field);
+  return typeof field === "object" && field !== null && !closed.has(key) && isPlain(field);
 }
 
 function isPlain(value: object): boolean {
