@@ -1,9 +1,6 @@
-import { copyFile, constants, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { copyFile, constants, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
-import { systemClock } from "../../internal/Clock.ts";
-import { Disk } from "../../nodejs/Disk.ts";
-import { nodeFileSystem } from "../../nodejs/nodeFileSystem.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { painted } from "../terminal/painted.ts";
@@ -29,7 +26,7 @@ export async function init(session: Session, { storage }: InitOptions, given = "
   const copies = [...sources.map((name) => [name, name] as const), [storageFile, "storage.ts"] as const];
   const files = [...copies.map(([, name]) => name), "package.json"].toSorted();
   await assertNone(directory, files);
-  await new Disk(nodeFileSystem, systemClock).mkdirs(directory);
+  await mkdir(directory, { recursive: true });
   for (const [from, to] of copies) await copyFile(join(template, from), join(directory, to), constants.COPYFILE_EXCL);
   const manifest = `${JSON.stringify(await projectManifest(directory, storage), undefined, 2)}\n`;
   await writeFile(join(directory, "package.json"), manifest, { flag: "wx" });

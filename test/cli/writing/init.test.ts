@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -19,6 +19,14 @@ describe("init", () => {
     expect(readFileSync(join(folder, "storage.ts"), "utf8")).toContain("PostgresPersistenceStorageProvider");
     const manifest: unknown = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     expect(manifest).toMatchObject({ name: "trips-more", type: "module", dependencies: { pg: /^\^8/ } });
+  });
+
+  it.skipIf(process.platform === "win32")("creates folders with the usual rights", async () => {
+    const cwd = emptyFolder();
+    mkdirSync(join(cwd, "usual"));
+    await run(["init", "new/project"], { cwd });
+    const modes = ["usual", "new", "new/project"].map((name) => statSync(join(cwd, name)).mode);
+    expect(new Set(modes).size).toBe(1);
   });
 
   it("writes nothing if one of its files exists", async () => {
