@@ -311,12 +311,13 @@ async function listed(backend: FileBackend, name: string, atLeast: number): Prom
   const { disk, tasks, sha256 } = backend;
   const path = join(tasks, name);
   const checkpoints = join(path, "checkpoints");
+  await assertNoLinks(disk, [path]);
   const [newest] = segmentGenerations((await disk.readdir(checkpoints)) ?? []);
   const state = await readState(backend, name);
-  // The file names this agent and has a valid checksum, so the directories need no check for links.
+  // The log is not read, so its directory needs no check for links.
   if (state && !state.changing && state.generation === newest && state.summary.position >= atLeast)
     return { summary: state.summary, newest };
-  await assertNoLinks(disk, [path, checkpoints]);
+  await assertNoLinks(disk, [checkpoints]);
   const agentId = state?.summary.agentId ?? (await agentIdOf(backend, name));
   if (agentId === undefined) return nameless(backend, name, newest);
   const found = await openReader(backend, new AgentFolder(tasks, agentId, sha256)).lastSummary();

@@ -1,4 +1,4 @@
-import { cp, mkdir, readdir, rm, stat, symlink } from "node:fs/promises";
+import { cp, mkdir, readdir, rename, rm, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import {
@@ -47,6 +47,15 @@ it("a copy without its empty directories can be read and listed without creating
   expect(textsOf(await collect(log.read("a")))).toEqual(["one"]);
   expect(await collect(log.list())).toMatchObject([{ agentId: "a", status: "completed" }]);
   expect((await readdir(agentPath(directory, "a"))).sort()).toEqual(["checkpoints", "state.json"]);
+});
+
+it("a list does not read an agent through a link in place of its directory", async () => {
+  const directory = await finishedAgent();
+  const linked = agentPath(directory, "a");
+  const outside = join(await testDirectory(), "outside");
+  await rename(linked, outside);
+  await symlink(outside, linked);
+  expect(await collect(testLog(directory).list())).toMatchObject([{ status: "unreadable" }]);
 });
 
 it("an open creates no directory if a link replaces one of them", async () => {
