@@ -59,8 +59,8 @@ interface ToolCall {
 }
 
 /**
- * Converts a response to the parts of a message. The metadata of a part, such as a signature of reasoning, becomes its options,
- * because the provider needs it in the next request. Sources are dropped.
+ * Converts a response to the parts of a message. The metadata of a part, such as a signature of reasoning, becomes its
+ * options, because the provider needs it in the next request. Sources are dropped.
  *
  * @param refuse throws an error for content that a message cannot contain
  */

@@ -248,8 +248,10 @@ export class StreamCalls {
 
   #withinTime(operation: string, work: () => Promise<unknown>): Promise<unknown> {
     const { clock, timeoutMs: ms } = this.#options;
-    const cause = new Error(`The store did not answer within ${ms} ms.`);
-    const late = () => new StorageError("unavailable", operation, "a stream", { cause });
+    const late = () => {
+      const cause = new Error(`The store did not answer within ${ms} ms.`);
+      return new StorageError("unavailable", operation, "a stream", { cause });
+    };
     return withinTime({ ms, clock, late }, new AbortController().signal, work);
   }
 

@@ -119,7 +119,7 @@ export class QueueTurns {
       return 0;
     } catch (error) {
       // Another worker owns the log. The log possibly contains this start.
-      if (!isOvertaken(error)) throw error;
+      if (!isTaken(error)) throw error;
       return this.#fasterMs();
     }
   }
@@ -148,13 +148,13 @@ async function takenSlot(log: RecordLog, id: string): Promise<OwnedLog | undefin
   try {
     return await log.open(id, processOwner());
   } catch (error) {
-    if (!isOvertaken(error)) throw error;
+    if (!isTaken(error)) throw error;
     return undefined;
   }
 }
 
 /** Returns whether another process owns a log. */
-function isOvertaken(error: unknown): boolean {
+function isTaken(error: unknown): boolean {
   return error instanceof AgentBusyError || error instanceof OwnershipLostError;
 }
 
