@@ -13,7 +13,7 @@ import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { nonEmptyString } from "../internal/options/optionSchemas.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
-import type { executionPointOf } from "./executionPoint/executionPoint.ts";
+import type { ExecutionPointOptions } from "./executionPoint/executionPoint.ts";
 import { checkNewCheckpoint } from "./saving/checkNewCheckpoint.ts";
 import { liveCheckpointData } from "./saving/liveCheckpointData.ts";
 import { noteEnvironment } from "../environment/EnvironmentMismatch.ts";
@@ -80,9 +80,7 @@ export class BoundPersistence implements RunPersistence {
     return this.#rollBack(undefined, options);
   }
 
-  async setExecutionPoint(
-    options: Parameters<typeof executionPointOf>[1] & Pick<RollbackOptions, "agentContext">,
-  ): Promise<RunMoved> {
+  async setExecutionPoint(options: ExecutionPointOptions & Pick<RollbackOptions, "agentContext">): Promise<RunMoved> {
     const { agentContext: context = this.#context } = Object(options) as typeof options;
     const at = this.#at(context);
     const { executionPointOf, executionPointSchema } = await import("./changes.ts");

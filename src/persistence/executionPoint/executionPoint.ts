@@ -22,6 +22,10 @@ export interface ExecutionPoint {
   readonly messageHistory?: readonly Message[] | undefined;
 }
 
+export interface ExecutionPointOptions extends Omit<ExecutionPoint, "node"> {
+  readonly nodeId: string | Node;
+}
+
 /**
  * Returns an execution point with a copy of its input. `root` is the path that must contain its node.
  *
@@ -29,7 +33,7 @@ export interface ExecutionPoint {
  */
 export async function executionPointOf(
   graph: StrategyGraph,
-  options: Omit<ExecutionPoint, "node"> & { readonly nodeId: string | Node },
+  options: ExecutionPointOptions,
   root?: string,
 ): Promise<ExecutionPoint> {
   const { nodeId, messageHistory } = options;
