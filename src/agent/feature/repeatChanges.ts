@@ -53,7 +53,7 @@ function slotsOf({ storage = {}, deleted = [], settings = {}, progress }: StateC
 
 /** The recorded places of repeated messages, because concurrent calls can end in another order than they appended. */
 const places = new WeakMap<Message, number>();
-/** By execution of a node: the contents of the repeated messages. */
+/** By execution of a node: the contents of the messages that repeated steps added or removed. */
 const repeated = new WeakMap<CallChanges, Set<string | undefined>>();
 
 /** Repeats a step on a history that may lack messages of concurrent calls, or have more of them. */
@@ -66,7 +66,12 @@ function repeatStep(history: MessageHistory, step: HistoryStep, changes: CallCha
   if ("of" in step) {
     const partOf = (messages: readonly Message[]) => (part: (typeof step.parts)[number]) =>
       "role" in part ? [part] : messages.slice(...part);
-    return history.rewrite((messages) => [...step.parts.flatMap(partOf(messages)), ...messages.slice(step.of)]);
+    const before = history.messages;
+    history.rewrite((messages) => [...step.parts.flatMap(partOf(messages)), ...messages.slice(step.of)]);
+    // The result of a later call can contain a message that this step has removed at another place.
+    const left = new Set(history.messages);
+    for (const message of before) if (!left.has(message)) contents.add(contentKey(message));
+    return;
   }
   const { at, messages } = step;
   const isLater = (message: Message) => (places.get(message) ?? -1) > at;
