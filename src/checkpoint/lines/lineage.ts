@@ -105,41 +105,55 @@ function endsOfRestarted(tree: TreeOfRecords, point: PlacedCheckpoint): Readonly
     ends.delete(line);
     ends.set(line, end);
   };
-  for (const line of tree.lines.childrenOf(point.record.lane)) if (isRestarted(tree, line, point)) add(line, Infinity);
+  for (const line of restartedLines(tree, point)) add(line, Infinity);
+  let moves: ReadonlyMap<number | undefined, number> | undefined;
   for (const [line, end] of ends)
     for (const [lane] of line?.lanes ?? []) {
       for (const inner of tree.lines.childrenOf(lane)) add(inner, end);
       const from = isMoved(tree, lane) ? beginningOf(tree, lane).from : undefined;
-      if (from) add(tree.lines.nestedLine(from.record.lane), endOfContinued(tree, lane));
+      if (!from) continue;
+      moves ??= endsOfMoves(tree);
+      add(tree.lines.nestedLine(from.record.lane), moves.get(positionOf(tree, lane)) ?? -1);
     }
   return ends;
 }
 
-function isRestarted(tree: TreeOfRecords, line: NestedLine, point: PlacedCheckpoint): boolean {
-  const { place, begun, closed = Infinity } = line;
-  return closed > point.order && (begun > point.order || "fork" in place || !isKept(tree, place, point));
+function restartedLines(tree: TreeOfRecords, point: PlacedCheckpoint): readonly NestedLine[] {
+  const open = tree.lines.childrenOf(point.record.lane).filter(({ closed = Infinity }) => closed > point.order);
+  if (open.length === 0) return open;
+  const kept = keptCalls(tree, point);
+  return open.filter(({ begun, place }) => begun > point.order || "fork" in place || !kept.has(place.call));
 }
 
-/** Returns whether the node of a checkpoint does not repeat a call: the call succeeded, or an earlier node made it. */
-function isKept(
+/** Returns the calls that the node of a checkpoint does not repeat: they succeeded, or an earlier node made them. */
+function keptCalls(
   { laneRecords }: TreeOfRecords,
-  { parent, call }: { readonly parent: number; readonly call: string },
-  { version, order, record: { visit = [version, 0] } }: PlacedCheckpoint,
-): boolean {
-  const known = laneRecords
-    .get(parent)
-    ?.findLast(({ record, order: at }) => at <= order && "call" in record && record.call === call && "visit" in record);
-  const found = known?.record;
-  if (found?.kind !== "intent" && found?.kind !== "outcome") return false;
-  return !isSinceVisit(found.visit, visit) || (found.kind === "outcome" && isOver(found) && !found.error);
+  { version, order, record: { lane, visit = [version, 0] } }: PlacedCheckpoint,
+): ReadonlySet<string> {
+  const kept = new Set<string>();
+  for (const { record, order: at } of laneRecords.get(lane) ?? []) {
+    if (at > order) break;
+    if (record.kind !== "intent" && record.kind !== "outcome") continue;
+    const succeeded = record.kind === "outcome" && isOver(record) && !record.error;
+    if (succeeded || !isSinceVisit(record.visit, visit)) kept.add(record.call);
+    else kept.delete(record.call);
+  }
+  return kept;
 }
 
-/** Returns the order of the last record that the move to a lane continued: that of the checkpoint of the move. */
-function endOfContinued({ lanes, checkpoints, laneRecords }: TreeOfRecords, moved: number): number {
-  const positionOf = (lane: number) => laneRecords.get(lane)?.[0]?.position;
-  const position = positionOf(moved);
-  const from = [...lanes].flatMap(([lane, { record }]) => (positionOf(lane) === position ? (record.from ?? []) : []));
-  return Math.max(...from.map((version) => checkpoints.get(version)?.order ?? -1));
+/** By position of a move's append: the order of the last record that the move continued, that of its checkpoint. */
+function endsOfMoves(tree: TreeOfRecords): ReadonlyMap<number | undefined, number> {
+  const ends = new Map<number | undefined, number>();
+  for (const lane of tree.lanes.keys()) {
+    const { order = -1 } = beginningOf(tree, lane).from ?? {};
+    const position = positionOf(tree, lane);
+    if (order > (ends.get(position) ?? -1)) ends.set(position, order);
+  }
+  return ends;
+}
+
+function positionOf({ laneRecords }: TreeOfRecords, lane: number): number | undefined {
+  return laneRecords.get(lane)?.[0]?.position;
 }
 
 /** Returns a test for the records up to a checkpoint, in its branch or sub-agent and in the enclosing ones. */

@@ -39,8 +39,8 @@ export function endOfMove(
   { checkpoints }: LogProjection,
   { order, position, record: { move } }: CheckpointPoint,
 ): number {
-  if (!move) return order;
-  return Math.max(...[...checkpoints.values()].map((each) => (each.position === position ? each.order : order)));
+  const own = move ? [...checkpoints.values()].findLast((each) => each.position === position) : undefined;
+  return own?.order ?? order;
 }
 
 function lanesAround({ lines }: LogProjection, lane: number): [line: NestedLine | undefined, lane: number][] {

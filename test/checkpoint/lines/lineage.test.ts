@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { placesBelow, placesOnWay, placesUpTo } from "../../../src/checkpoint/lines/lineage.ts";
+import { placesBelow, placesLeft, placesOnWay, placesUpTo } from "../../../src/checkpoint/lines/lineage.ts";
 import { originOf, type CheckpointPoint } from "../../../src/checkpoint/records/lineRecords.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { branch, checkpoint, extended, lane, projectionOf, run, subAgent } from "../support/projection.ts";
@@ -263,7 +263,8 @@ it("queries end even if lanes start from each other or are nested in each other"
         index.checkpoints.set(on, point(on, (on * 5) % 8, on));
       });
       const target = index.checkpoints.get(at) ?? point(at, at, at);
-      for (const test of [placesBelow, placesOnWay, placesUpTo])
+      const isLeft: typeof placesBelow = (_tree, point) => placesLeft(index, point, undefined);
+      for (const test of [placesBelow, placesOnWay, placesUpTo, isLeft])
         for (let on = 0; on < 9; on++) expect(typeof test(index, target)(on, 4)).toBe("boolean");
       for (let on = 0; on < 9; on++) expect(typeof index.lines.isOpen(on)).toBe("boolean");
       expect(index.lines.openLanes.length).toBeLessThan(10);
@@ -280,4 +281,33 @@ it("10,000 chained lanes need neither a deep stack nor much time", () => {
   const isBelow = placesBelow(index, first);
   expect(isBelow(10_000, index.latest?.order ?? -1)).toBe(true);
   expect(placesUpTo(index, index.latest as CheckpointPoint)(1, first.order)).toBe(true);
+});
+
+it("10,000 moved branches and 10,000 called agents start again without much time", () => {
+  const numbers = Array.from({ length: 10_000 }, (_, at) => at);
+  const index = projectionOf(
+    [
+      run,
+      lane(1, { keep: "nothing" }),
+      checkpoint(1, 1),
+      ...numbers.flatMap((at) => branch(2 + at, 2 + at, [1, 1, `${at}`])),
+    ],
+    [
+      lane(20_000, { from: 1 }),
+      checkpoint(20_000, 20_000, { move: "branch", visit: [1, 0] }),
+      ...numbers.flatMap((at) => branch(20_001 + at, 20_001 + at, [20_000, 1, `${at}`], { from: 2 + at })),
+    ],
+    numbers.flatMap((at) => {
+      const call = { lane: 20_000, visit: [1, 0], call: `c${at}` } as const;
+      const intent = { kind: "intent", ...call, node: "n", tool: "ask", effect: "none", input: null } as const;
+      const outcome = { kind: "outcome", ...call, output: null } as const;
+      return [intent, ...subAgent(40_000 + at, 40_000 + at, [20_000, call.call]), at % 2 === 0 ? [] : outcome].flat();
+    }),
+    [checkpoint(20_000, 60_000, { visit: [1, 0] })],
+  );
+  const endOf = (on: number) => index.laneRecords.get(on)?.at(-1)?.order ?? -1;
+  const isLeft = placesLeft(index, index.checkpoints.get(60_000) as CheckpointPoint, undefined);
+  expect([2, 10_001, 20_001, 30_000].map((on) => isLeft(on, endOf(on)))).toEqual([true, true, true, true]);
+  // The odd calls succeeded, so that their agents do not start again.
+  expect([40_000, 40_001, 49_998, 49_999].map((on) => isLeft(on, endOf(on)))).toEqual([true, false, true, false]);
 });
