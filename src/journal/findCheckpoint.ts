@@ -96,18 +96,17 @@ function baseOf(
   target: CheckpointPoint,
   isAncestor: (point: CheckpointPoint) => boolean,
 ): CheckpointPoint | undefined {
-  const seen = new Set<number>();
   let at = parentOf(checkpoints, target);
-  // In a valid log, a checkpoint follows an earlier one. The check stops at a cycle in a forged log.
-  while (at && !isAncestor(at) && !seen.has(at.version)) {
-    seen.add(at.version);
-    at = parentOf(checkpoints, at);
-  }
-  return at && isAncestor(at) ? at : undefined;
+  while (at && !isAncestor(at)) at = parentOf(checkpoints, at);
+  return at;
 }
 
-function parentOf(checkpoints: LogProjection["checkpoints"], { parent }: CheckpointPoint): CheckpointPoint | undefined {
-  return parent === undefined ? undefined : checkpoints.get(parent);
+/** A valid checkpoint has a higher version than its parent. In a forged log, this check prevents an endless loop. */
+function parentOf(
+  checkpoints: LogProjection["checkpoints"],
+  { version, parent = version }: CheckpointPoint,
+): CheckpointPoint | undefined {
+  return parent < version ? checkpoints.get(parent) : undefined;
 }
 
 function findTarget(
@@ -120,10 +119,10 @@ function findTarget(
   const heads = headsOf(index, lane);
   const [head] = heads;
   const asked = from ? "in_node" : "id";
-  const target =
-    checkpointId === undefined && head
-      ? beforeNode(index, head, from?.visit ?? visitAt(head))
-      : findCheckpoint(log, checkpointId, asked);
+  // A repeated rollback must have the target of its first attempt.
+  const isRepeated = index.rollback !== undefined && !from;
+  const latest = head && !isRepeated ? beforeNode(index, head, from?.visit ?? visitAt(head)) : head;
+  const target = (checkpointId === undefined && latest) || findCheckpoint(log, checkpointId, asked);
   const ways = heads.map((each) => placesOnWay(index, each));
   // A branch without a checkpoint can roll back to the checkpoint from which it started.
   if (!head && lane !== undefined) ways.push(placesOnWay(index, { version: 0, order: Infinity, record: { lane } }));

@@ -7,6 +7,7 @@ import {
   type AgentContext,
   type CheckpointTrigger,
   type PersistenceEvent,
+  type PersistenceStorageProvider,
 } from "agent-persistence";
 import { crashAfter, SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
@@ -423,6 +424,38 @@ describe.each(logStorages)("$name: a rollback to the latest checkpoint", (storag
     if (by === "a rollback from outside") await persistence(agent()).agent("a").rollbackToLatestCheckpoint();
     expect(await agent().run("go")).toMatchObject({ output: "go" });
     expect(world.done).toEqual(["book room", "undo room", "book room"]);
+  });
+});
+
+describe.each(logStorages)("$name: an interrupted rollback to the latest checkpoint", (storage) => {
+  // The plan, the start of the inverse, its end and the end of the rollback: four saves.
+  it.each([1, 2, 3])("has the same target when it is repeated after %i saves", async (saves) => {
+    const opened = await storage.open();
+    const [world, fault] = [new World(), new Fault()];
+    const book = { ...world.adder("book"), modifiesFiles: true };
+    const graph = chain("books", {
+      first: async (text, { tools }) => {
+        await tools.call(book, { item: "first" });
+        return text;
+      },
+      second: async (text, { tools }) => {
+        await tools.call(book, { item: "second" });
+        fault.strike();
+        return text;
+      },
+    });
+    const registry = new RollbackToolRegistry().registerRollback(
+      book,
+      ({ item }, { toolCallId }) => world.remove(toolCallId, item),
+      { effect: "idempotent" },
+    );
+    const options = { tools: [book], registry, triggers: [triggers.afterFileModification()] };
+    const agent = (at: PersistenceStorageProvider = opened()) => durableAgent(graph, at, options);
+    await fault.stops(agent().run("go"));
+    const roll = (at?: PersistenceStorageProvider) => persistence(agent(at)).agent("a").rollbackToLatestCheckpoint();
+    await expect(roll(crashAfter(opened(), saves))).rejects.toMatchObject({ code: "simulated_crash" });
+    await roll();
+    expect(world.items).toEqual(["first"]);
   });
 });
 
