@@ -100,8 +100,8 @@ export function isMerged(record: AgentRecord): boolean {
 }
 
 /**
- * Returns whether a later record still belongs to a finished rollback, because it retries or settles a failed step or
- * gives a name. `closed` contains the calls after the target.
+ * Returns whether a later record still belongs to a finished rollback, because it retries or settles a failed step, gives
+ * a name, or shows that the agent continues with other code. `closed` contains the calls after the target.
  */
 export function isOfRollback(record: AgentRecord, { target }: RollbackEndRecord, closed: ReadonlySet<string>): boolean {
   switch (record.kind) {
@@ -111,7 +111,7 @@ export function isOfRollback(record: AgentRecord, { target }: RollbackEndRecord,
     case "outcome":
       return closed.has(record.call);
     default:
-      return ["status", "name", "rollback_step", "inverse", "reverted"].includes(record.kind);
+      return ["status", "name", "structure", "rollback_step", "inverse", "reverted"].includes(record.kind);
   }
 }
 

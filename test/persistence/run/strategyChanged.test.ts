@@ -90,7 +90,8 @@ describe.each(logStorages)("$name: a run started by another strategy", (storage)
       await expect(agent().resume()).rejects.toMatchObject({ code: "strategy_changed" });
     expect(world.items).toEqual([]);
     // The new code accepts the state at the checkpoint only when it requests the rollback.
-    expect(await back(agent())).toMatchObject({ reverted: [{ toolName: "book" }] });
+    for (let times = 0; times < 2; times++)
+      expect(await back(agent())).toMatchObject({ reverted: [{ toolName: "book" }] });
     expect(await agent().resume()).toMatchObject({ output: "room: new, 1 messages" });
     expect(world.items).toEqual(["room"]);
   });
