@@ -13,7 +13,7 @@ import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { nonEmptyString } from "../internal/options/optionSchemas.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
-import type { ExecutionPointOptions } from "./executionPoint/executionPoint.ts";
+import { executionPointOf, type ExecutionPointOptions, executionPointSchema } from "./executionPoint/executionPoint.ts";
 import { checkNewCheckpoint } from "./saving/checkNewCheckpoint.ts";
 import { liveCheckpointData } from "./saving/liveCheckpointData.ts";
 import { noteEnvironment } from "../environment/EnvironmentMismatch.ts";
@@ -81,10 +81,10 @@ export class BoundPersistence implements RunPersistence {
   }
 
   async setExecutionPoint(options: ExecutionPointOptions & Pick<RollbackOptions, "agentContext">): Promise<RunMoved> {
-    const { agentContext: context = this.#context } = Object(options) as typeof options;
-    const at = this.#at(context);
-    const { executionPointOf, executionPointSchema } = await import("./changes.ts");
     checkSchema(executionPointSchema, options, "execution point");
+    const { agentContext: context = this.#context } = options;
+    const at = this.#at(context);
+    // Code that loads here on first use would give the run time to end as `waiting` before it moves.
     const point = await executionPointOf(at.run.graph, options, at.run.root);
     return this.#move(context, at, undefined, async (log, { setExecutionPoint }) => ({
       recorder: await setExecutionPoint({ ...point, ...at, log, move: "execution_point" }),
