@@ -129,19 +129,24 @@ export class LiveRequests implements Disposable {
   #openAt(requestId: string): LiveRequest | undefined {
     const open = this.#open.get(requestId);
     if (!open?.run.isClosed) return open;
-    this.forgetClosed();
+    this.#forgetClosed();
     const { agentId } = this.#journal;
     throw new RequestNotOpenError("request_not_found", agentId, requestId, undefined, [...this.#open.keys()]);
   }
 
-  /** Removes and returns the requests of branches and sub-agents that a move closed. */
-  forgetClosed(): readonly LiveRequest[] {
-    const closed = [...this.#open.values()].filter(({ run }) => run.isClosed);
-    for (const { pending, forget } of closed) {
+  #forgetClosed(): void {
+    for (const [requestId, { run, forget }] of this.#open) {
+      if (!run.isClosed) continue;
       forget();
-      this.#open.delete(pending.requestId);
+      this.#open.delete(requestId);
     }
-    return closed;
+  }
+
+  /** Ends the search for the events of branches and sub-agents that a move closed. Returns the ids of their requests. */
+  async stopClosed(): Promise<readonly string[]> {
+    const closed = [...this.#open.values()].filter(({ run, pending }) => run.isClosed && pending.kind === "event");
+    for (const { stopReceiving } of closed) await stopReceiving?.();
+    return closed.map(({ pending }) => pending.requestId);
   }
 
   #refuseAnswered(requestId: string): false {
@@ -154,7 +159,7 @@ export class LiveRequests implements Disposable {
   }
 
   #statusIfDue(isAnswered: boolean): readonly StatusRecord[] {
-    this.forgetClosed();
+    this.#forgetClosed();
     const { size } = this.#open;
     if (!isListDue(this.#listed, size)) return [];
     this.#listed = size;

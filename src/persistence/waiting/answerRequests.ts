@@ -83,10 +83,8 @@ export async function receiveEvents(
 
 /** Makes the events for branches and sub-agents that a move closed available to other requests. */
 export async function giveBackClosed({ setup, journal }: RunRecorder): Promise<void> {
-  const closed = LiveRequests.of(journal).forgetClosed();
-  const requests = closed.flatMap(({ pending }) => (pending.kind === "event" ? pending.requestId : []));
+  const requests = await LiveRequests.of(journal).stopClosed();
   if (requests.length === 0) return;
-  for (const { stopReceiving } of closed) await stopReceiving?.();
   await (await setup.inbox()).rollBack(journal.agentId, requests, []);
 }
 
