@@ -13,7 +13,7 @@ import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { nonEmptyString } from "../internal/options/optionSchemas.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
-import { executionPointOf, type ExecutionPointOptions, executionPointSchema } from "./executionPoint/executionPoint.ts";
+import { executionPointOf, type GivenExecutionPoint, executionPointSchema } from "./executionPoint/executionPoint.ts";
 import { checkNewCheckpoint } from "./saving/checkNewCheckpoint.ts";
 import { liveCheckpointData } from "./saving/liveCheckpointData.ts";
 import { noteEnvironment } from "../environment/EnvironmentMismatch.ts";
@@ -80,7 +80,7 @@ export class BoundPersistence implements RunPersistence {
     return this.#rollBack(undefined, options);
   }
 
-  async setExecutionPoint(options: ExecutionPointOptions & Pick<RollbackOptions, "agentContext">): Promise<RunMoved> {
+  async setExecutionPoint(options: GivenExecutionPoint & Pick<RollbackOptions, "agentContext">): Promise<RunMoved> {
     checkSchema(executionPointSchema, options, "execution point");
     const { agentContext: context = this.#context } = options;
     const at = this.#at(context);

@@ -22,7 +22,7 @@ export interface ExecutionPoint {
   readonly messageHistory?: readonly Message[] | undefined;
 }
 
-export interface ExecutionPointOptions extends Omit<ExecutionPoint, "node"> {
+export interface GivenExecutionPoint extends Omit<ExecutionPoint, "node"> {
   readonly nodeId: string | Node;
 }
 
@@ -33,7 +33,7 @@ export interface ExecutionPointOptions extends Omit<ExecutionPoint, "node"> {
  */
 export async function executionPointOf(
   graph: StrategyGraph,
-  options: ExecutionPointOptions,
+  options: GivenExecutionPoint,
   root?: string,
 ): Promise<ExecutionPoint> {
   const { nodeId, messageHistory } = options;

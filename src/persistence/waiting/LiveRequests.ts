@@ -142,11 +142,9 @@ export class LiveRequests implements Disposable {
     }
   }
 
-  /** Ends the search for the events of branches and sub-agents that a move closed. Returns the ids of their requests. */
-  async stopClosed(): Promise<readonly string[]> {
-    const closed = [...this.#open.values()].filter(({ run, pending }) => run.isClosed && pending.kind === "event");
-    for (const { stopReceiving } of closed) await stopReceiving?.();
-    return closed.map(({ pending }) => pending.requestId);
+  /** Returns the requests for events of branches and sub-agents that a move closed. */
+  get closedReceipts(): readonly LiveRequest[] {
+    return [...this.#open.values()].filter(({ run, pending }) => run.isClosed && pending.kind === "event");
   }
 
   #refuseAnswered(requestId: string): false {

@@ -83,8 +83,10 @@ export async function receiveEvents(
 
 /** Makes the events for branches and sub-agents that a move closed available to other requests. */
 export async function giveBackClosed({ setup, journal }: RunRecorder): Promise<void> {
-  const requests = await LiveRequests.of(journal).stopClosed();
-  if (requests.length === 0) return;
+  const closed = LiveRequests.of(journal).closedReceipts;
+  if (closed.length === 0) return;
+  for (const { stopReceiving } of closed) await stopReceiving?.();
+  const requests = closed.map(({ pending }) => pending.requestId);
   await (await setup.inbox()).rollBack(journal.agentId, requests, []);
 }
 
