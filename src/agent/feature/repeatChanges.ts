@@ -61,19 +61,32 @@ function repeatStep(history: MessageHistory, step: HistoryStep, changes: CallCha
   const contents = repeated.get(changes) ?? new Set();
   repeated.set(changes, contents);
   if ("result" in step) return history.rewrite((messages) => resultOf(step, changes.start, contents, messages));
-  const added = "of" in step ? step.parts.flatMap((part) => ("role" in part ? part : [])) : step.messages;
-  for (const message of added) contents.add(contentKey(message));
-  if ("of" in step) {
-    const partOf = (messages: readonly Message[]) => (part: (typeof step.parts)[number]) =>
-      "role" in part ? [part] : messages.slice(...part);
-    const before = history.messages;
-    history.rewrite((messages) => [...step.parts.flatMap(partOf(messages)), ...messages.slice(step.of)]);
-    // The result of a later call can contain a message that this step has removed at another place.
-    const left = new Set(history.messages);
-    for (const message of before) if (!left.has(message)) contents.add(contentKey(message));
-    return;
-  }
-  const { at, messages } = step;
+  if ("of" in step) repeatRewrite(history, step, contents);
+  else repeatAppend(history, step, contents);
+}
+
+function repeatRewrite(
+  history: MessageHistory,
+  { of, parts }: Extract<HistoryStep, { readonly of: number }>,
+  contents: Set<string | undefined>,
+): void {
+  for (const part of parts) if ("role" in part) contents.add(contentKey(part));
+  const before = history.messages;
+  history.rewrite((messages) => [
+    ...parts.flatMap((part) => ("role" in part ? part : messages.slice(...part))),
+    ...messages.slice(of),
+  ]);
+  // The result of a later call can contain a message that this step has removed at another place.
+  const left = new Set(history.messages);
+  for (const message of before) if (!left.has(message)) contents.add(contentKey(message));
+}
+
+function repeatAppend(
+  history: MessageHistory,
+  { at, messages }: Extract<HistoryStep, { readonly at: number }>,
+  contents: Set<string | undefined>,
+): void {
+  for (const message of messages) contents.add(contentKey(message));
   const isLater = (message: Message) => (places.get(message) ?? -1) > at;
   const index = history.messages.slice(0, at).findLastIndex((message) => !isLater(message)) + 1;
   if (index === history.length) history.append(...messages);

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, it } from "vitest";
-import { readPaced } from "../../../src/storage/readEntries.ts";
-import { checkLines } from "./support/checkLines.ts";
-import { crashing, liveLines, undisturbed } from "./support/liveLines.ts";
-import { losingPower } from "./support/losingPower.ts";
-import { type LineBody, type LineStep, linesOf, type RandomLines } from "./support/randomLines.ts";
-import { logStorages, memory } from "../support/storages.ts";
-import { cases, every } from "../../soak/cases.ts";
+import { readPaced } from "../../../../src/storage/readEntries.ts";
+import { checkLines } from "../support/checkLines.ts";
+import { crashing, liveLines, undisturbed } from "../support/liveLines.ts";
+import { losingPower } from "../support/losingPower.ts";
+import { type LineBody, type LineStep, linesOf, type RandomLines } from "../support/randomLines.ts";
+import { logStorages, memory } from "../../support/storages.ts";
+import { cases, every } from "../../../soak/cases.ts";
 
 const counts = { memory: cases(4, 30), file: cases(1, 5) };
 

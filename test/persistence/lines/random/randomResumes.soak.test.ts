@@ -4,16 +4,16 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { isCausedBy, isCrash, isDoubt } from "../support/causesOf.ts";
-import { Stopped } from "../support/durableAgent.ts";
-import { memory, type Opened } from "../support/storages.ts";
-import { linesAgent } from "./support/linesAgent.ts";
-import { comparable, LinesWorld } from "./support/LinesWorld.ts";
-import { crashing, goOn, livePartly, undisturbed } from "./support/liveLines.ts";
-import { type RandomLines, treesOf } from "./support/randomLines.ts";
-import { recordsOf } from "../support/stored.ts";
-import { temporaryFolder, treeOf } from "../../workspace/fixture.ts";
-import { cases } from "../../soak/cases.ts";
+import { isCausedBy, isCrash, isDoubt } from "../../support/causesOf.ts";
+import { Stopped } from "../../support/durableAgent.ts";
+import { memory, type Opened } from "../../support/storages.ts";
+import { linesAgent } from "../support/linesAgent.ts";
+import { comparable, LinesWorld } from "../support/LinesWorld.ts";
+import { crashing, goOn, livePartly, undisturbed } from "../support/liveLines.ts";
+import { type RandomLines, treesOf } from "../support/randomLines.ts";
+import { recordsOf } from "../../support/stored.ts";
+import { temporaryFolder, treeOf } from "../../../workspace/fixture.ts";
+import { cases } from "../../../soak/cases.ts";
 
 /** A run that a process leaves, resumes from its checkpoints, and a rollback. Each process ends after so many saves. */
 interface Story {
