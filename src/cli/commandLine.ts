@@ -1,9 +1,10 @@
-import { Argument, Command, InvalidArgumentError, Option } from "commander";
+import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
 import { agentStatuses } from "../inspect/view/AgentView.ts";
 import { CommandFailure, type ExitReason } from "./terminal/CommandFailure.ts";
 import { Session, type WritingOptions } from "./session/Session.ts";
 import type { CommandIo } from "./terminal/CommandIo.ts";
+import { StrictCommand } from "./terminal/StrictCommand.ts";
 import { visibleLines } from "./terminal/visibleText.ts";
 
 const itsCode = "the agent's code. The command uses the storage of this agent";
@@ -30,7 +31,7 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
       const action = await load();
       onEnd((await action(session, options as never, ...(words as never[]))) ?? "done");
     };
-  const program = new Command("agent-persistence")
+  const program = new StrictCommand("agent-persistence")
     .description("Shows durable agents, and controls them.")
     .version(io.version, "-v, --version", "print the version")
     .helpOption("-h, --help", "describe a command and its options")

@@ -25,6 +25,16 @@ describe("a failing command", () => {
   });
 
   it.each([
+    ["--yes", ""],
+    ["--stroage", "\n(Did you mean --storage?)"],
+  ])("suggests an option only for a similar word: %s", async (word, suggestion) => {
+    await using desk = await Desk.open();
+    const { err } = await desk.command(["backup", "folder", word, "--json"]);
+    const message = `unknown option '${word}'${suggestion}`;
+    expect(JSON.parse(err)).toEqual({ error: { code: "usage", message } });
+  });
+
+  it.each([
     ["cutOff", "write EPIPE"],
     ["throwsNothing", "null"],
   ])("fails with any value that the user's code throws: %s", async (name, message) => {
