@@ -110,7 +110,9 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
 ];
 
 it("an invalid tool is named", () => {
-  expect(() => tool(wrong({ ...plain, effect: "safe" }))).toThrow('Invalid tool "t": at "effect"');
+  expect(() => tool(wrong({ ...plain, effect: "safe" }))).toThrow(
+    'Invalid tool "t": at "effect": expected one of none, idempotent, reversible, irreversible, received "safe"',
+  );
 });
 
 it.each(definitions)("invalid options are refused with an explanation: %s", (_name, problem, call) => {

@@ -4,7 +4,13 @@ import { UnknownToolError } from "../../errors/agentErrors.ts";
 import { quoted } from "../../errors/AgentPersistenceError.ts";
 import { ToolFailedError, ToolRejectedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
-import { customSchema, functionSchema, numberFrom, zodSchema } from "../../internal/options/optionSchemas.ts";
+import {
+  customSchema,
+  customText,
+  functionSchema,
+  numberFrom,
+  zodSchema,
+} from "../../internal/options/optionSchemas.ts";
 import type { AgentContext, argumentsOf, ToolRef } from "../context/AgentContext.ts";
 import type { InputRequest } from "../context/InputRequest.ts";
 
@@ -116,11 +122,17 @@ const nameSchema = z.string().regex(/^[\w-]{1,64}$/, {
     `expected 1 to 64 letters of a to z, digits, "_" and "-", as models require, received ${JSON.stringify(input)}`,
 });
 
+const effects: readonly unknown[] = ["none", "idempotent", "reversible", "irreversible"] satisfies ToolEffect[];
+
+export const effectSchema: z.ZodType<ToolEffect> = customText(`one of ${effects.join(", ")}`, (value) =>
+  effects.includes(value),
+);
+
 const shape = {
   name: nameSchema,
   description: z.string(),
   inputSchema: zodSchema,
-  effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional(),
+  effect: effectSchema.optional(),
   dangerous: z.boolean().optional(),
   externalApi: z.boolean().optional(),
   modifiesFiles: z.boolean().optional(),
