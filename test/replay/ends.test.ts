@@ -2,6 +2,7 @@ import {
   AIAgent,
   InMemoryPersistenceStorageProvider,
   Persistence,
+  persistence,
   strategy,
   tool,
   type AgentContext,
@@ -184,6 +185,19 @@ describe("a run with few checkpoints", () => {
     const other: Body = async () => "other";
     expect(await replayed([same, same], [same, other], true)).toMatchObject({ divergence: { what: "output" } });
   });
+});
+
+it("a rollback that the storage refused is refused again, with the same error", async () => {
+  const refused =
+    (move: (context: AgentContext) => Promise<unknown>): Body =>
+    async (_input, context) =>
+      move(context).then(
+        () => "moved",
+        (error: unknown) => `${(error as Error).message.split(".")[0]}`,
+      );
+  const byId = refused((context) => persistence(context).rollbackToCheckpoint("latest"));
+  const byPlace = refused((context) => persistence(context).rollbackToLatestCheckpoint());
+  expect(await replayed([byId, byPlace], [byId, byPlace], true)).toMatchObject({ matches: true });
 });
 
 it("a counterfactual replay executes no second call that nobody has approved", async () => {

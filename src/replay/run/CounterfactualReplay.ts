@@ -147,7 +147,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
     });
   }
 
-  move(context: AgentContext, actual: unknown): Promise<never> {
+  move(context: AgentContext, actual: string | object | undefined): Promise<never> {
     return this.#end(context, { what: "path", actual });
   }
 

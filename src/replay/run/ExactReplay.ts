@@ -139,12 +139,12 @@ export class ExactReplay implements PersistenceAnswers {
     pipeline.onStrategyFailed(({ run }) => this.#endLine(run));
   }
 
-  async move(context: AgentContext, actual: unknown): Promise<void> {
+  async move(context: AgentContext, actual: string | object | undefined): Promise<void> {
     const run = runOf(context);
     const line = this.of(run);
     if (line.isTail) return this.hold(line);
     // The recorded node continued, so the rollback was refused.
-    if (typeof actual === "string") throw new CheckpointNotFoundError(context.agentId, actual, []);
+    if (typeof actual !== "object") throw new CheckpointNotFoundError(context.agentId, actual, []);
     this.diverge(run, context.nodeId, { what: "path", actual });
   }
 

@@ -15,9 +15,10 @@ interface InContext {
 /** The results that a node gets from `persistence(context)` in a replay, which stores no data. */
 export interface PersistenceAnswers {
   /**
-   * Resolves if the recorded run moved at this place. `actual` is the checkpoint of a rollback, or an execution point.
+   * Resolves if the recorded run moved at this place. `actual` is an execution point, or the checkpoint of a rollback,
+   * which is `undefined` for the latest checkpoint.
    */
-  move(context: AgentContext, actual: unknown): Promise<void>;
+  move(context: AgentContext, actual: string | object | undefined): Promise<void>;
   /** Returns the recorded checkpoint. `isBeginning` is true if the node is repeated from its start. */
   save(context: AgentContext, isBeginning: boolean): Promise<SavedCheckpoint | undefined>;
 }
@@ -45,7 +46,7 @@ export class ReplayedPersistence implements RunPersistence {
   }
 
   async rollbackToLatestCheckpoint(options: InContext = {}): Promise<RollbackReport> {
-    await this.rollbackToCheckpoint("latest", options);
+    await this.#answers.move(options.agentContext ?? this.#context, undefined);
     return report("");
   }
 
