@@ -63,7 +63,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   ),
   fc.constant<Step>((session) => session.popItem()),
   { weight: 1, arbitrary: fc.constant<Step>((session) => session.clearSession()) },
-  fc.integer({ min: -1, max: 6 }).map(
+  fc.oneof(fc.integer({ min: -1, max: 6 }), fc.constantFrom(-0.5, 0.5, 1.5, Number.NaN)).map(
     (limit): Step =>
       (session) =>
         session.getItems(limit),

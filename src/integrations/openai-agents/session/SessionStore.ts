@@ -40,6 +40,11 @@ export interface ReadItems {
   readonly done: number;
 }
 
+/** Returns the last items, as the sessions of the SDK do. */
+export function lastItems<Item>(items: readonly Item[], limit: number): Item[] {
+  return items.slice(Math.max(0, items.length - limit));
+}
+
 /** A session in a storage. Changes are made one after another, and are durable when their promises resolve. */
 export class SessionStore {
   readonly #storage: LogStorage;
@@ -59,7 +64,7 @@ export class SessionStore {
 
   /** Returns the items in order, without owning the session. `limit` counts from the end. Defaults to all items. */
   async items(limit = Number.POSITIVE_INFINITY): Promise<AgentInputItem[]> {
-    return this.#read(({ items }) => (limit > 0 ? items.slice(-limit) : []));
+    return this.#read(({ items }) => lastItems(items, limit));
   }
 
   /** Returns all items with their numbers, and the number of changes that a durable run has made. */

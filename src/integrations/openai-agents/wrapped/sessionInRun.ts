@@ -11,7 +11,7 @@ import {
 } from "@openai/agents-core";
 import { hostedTool } from "../../hosted/HostedTool.ts";
 import type { SessionChange, CallId } from "../session/SessionState.ts";
-import { type ReadItems, type SessionStore, storeOf } from "../session/SessionStore.ts";
+import { lastItems, type ReadItems, type SessionStore, storeOf } from "../session/SessionStore.ts";
 import { type DurableRun, currentCall } from "./DurableRun.ts";
 import { isSameValue } from "../../../checkpoint/values/isSameValue.ts";
 import type { AnyContext } from "./AnyAgent.ts";
@@ -57,7 +57,7 @@ class StoredRunSession {
     const numbers = found ?? (await loop.step({ tool: takingBack, input: null, perform: takeBack }));
     const items = read?.items ?? (await this.#store.itemsOf(numbers as ReadItems["numbers"]));
     this.#run.ids.learn(await this.#store.callIds());
-    return limit > 0 ? items.slice(-limit) : [];
+    return lastItems(items, limit);
   }
 
   async addItems(items: AgentInputItem[]): Promise<void> {
@@ -156,7 +156,7 @@ class ForeignRunSession {
 
   async getItems(limit = Number.POSITIVE_INFINITY, ...context: [AnyContext?]): Promise<AgentInputItem[]> {
     const items = await this.#read(() => this.#session.getItems(undefined, ...(context as [])));
-    return limit > 0 ? items.slice(-limit) : [];
+    return lastItems(items, limit);
   }
 
   async getItemsWithCompactionOwnership(
