@@ -172,7 +172,7 @@ export class BoundPersistence implements RunPersistence {
     options: RollbackOptions,
   ): Promise<RollbackReport> {
     const changes = await import("./changes.ts");
-    const { findCheckpoint, findRollbackTarget, historyOnly, readForMove, rollBack } = changes;
+    const { findCheckpoint, findRollbackTarget, historyOnly, readForMove, rollBackInRun } = changes;
     const onlyHistory = changes.isHistoryOnly(options);
     const { agentContext: context = this.#context, onFailure } = options;
     const before = await readForMove(own.recorder, checkpointId);
@@ -194,7 +194,7 @@ export class BoundPersistence implements RunPersistence {
       const target = findRollbackTarget(log, id, { lane: from.lane, visit });
       const { journal } = from;
       const goal = { setup, journal, log, target, unended };
-      return rollBack({ ...goal, signal: run.signal, onFailure, from });
+      return rollBackInRun({ ...goal, signal: run.signal, onFailure, from });
     });
   }
 

@@ -12,8 +12,8 @@ export { validateCheckpoint } from "./read/validateCheckpoint.ts";
 export { isHistoryOnly } from "./rollback/RollbackReport.ts";
 export { historyOnly } from "./rollback/rollBack.ts";
 export { restart, restartSchema } from "./rollback/restart.ts";
-export { finishRollback, readForMove, rollBack } from "./rollback/rollBack.ts";
-export { rollBackFromOutside } from "./rollback/rollBack.ts";
+export { finishRollback, readForMove, rollBackFromOutside } from "./rollback/rollBack.ts";
+export { rollBackInRun } from "./rollback/rollBackInRun.ts";
 export { cancelRun, stopRun } from "./run/cancelRun.ts";
 export {
   callsInDoubt,

@@ -27,17 +27,19 @@ import { foldLine, stateAt } from "../../checkpoint/state/foldTo.ts";
 import { renamedTools } from "../../checkpoint/values/renamed.ts";
 import { openLaneOf, placesLeft, placesRejoined } from "../../checkpoint/lines/lineage.ts";
 import type { RunRecorder } from "../saving/RunRecorder.ts";
-import { fitLane } from "../migration/fitLines.ts";
-import { restoredRun } from "../starting/restoredRun.ts";
-import { finishedReport, reportOf, storedReport } from "./finishedRollback.ts";
+import { tellRestored } from "../starting/restoredRun.ts";
+import type { StoredState } from "../starting/startRecorder.ts";
 import { applyParticipants, planParticipants } from "./participants.ts";
 import { goalRecord, revertCalls } from "./revertCalls.ts";
 import {
+  finishedReport,
   type OnRevertFailure,
+  reportOf,
   revertibleCall,
   type Rollback,
   type RollbackReport,
   type RollbackOptions,
+  storedReport,
 } from "./RollbackReport.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { findCheckpoint, findRollbackGoal, isEnoughForRollback } from "../../journal/findCheckpoint.ts";
@@ -54,11 +56,17 @@ export interface RollBackOptions extends Rollback {
   readonly changes?: ReturnType<TypedStorage["takeChanges"]>;
 }
 
+/** The report of a rollback, and where the run, branch or sub-agent continues. */
+interface RolledBack extends StoredState, Pick<ReturnType<typeof restartLine>, "lane" | "head"> {
+  readonly report: RollbackReport;
+  readonly run: RunRecord;
+  /** Whether migrations apply when it continues. */
+  readonly migrates: boolean;
+}
+
 /** Reverts the work since a checkpoint, newest first, and starts a lane there. Durable when the promise resolves. */
-export async function rollBack(
-  options: RollBackOptions,
-): Promise<{ readonly report: RollbackReport; readonly recorder: RunRecorder }> {
-  const { journal, target, leaves, from, takesCode = from !== undefined, changes = new Map() } = options;
+export async function rollBack(options: RollBackOptions): Promise<RolledBack> {
+  const { setup, journal, target, leaves, from, takesCode = from !== undefined, changes = new Map() } = options;
   const { log, plan } = await settledPlan(options);
   const rollback: Rollback = { ...options, log };
   const state = stateAt(log.index, target);
@@ -83,19 +91,9 @@ export async function rollBack(
   // Both appends are made in the same turn of the event loop, so that the log gets them as one append.
   if (leaves) journal.append(statusRecords(journal.statusState, { ...leaves, at: journal.clock.now() }));
   await journal.durable();
-  from?.line.lanes.push(lane);
-  return { report, recorder: await recorderAt({ ...options, log, migrates }, state, { lane, run, head }) };
-}
-
-/** Returns the recorder of the restarted run, branch or sub-agent. In a run in progress, migrates its state first. */
-async function recorderAt(
-  { setup, journal, log, signal, from, migrates }: RollBackOptions & { readonly migrates: boolean },
-  state: AgentState,
-  { head, ...begun }: Pick<ReturnType<typeof restartLine>, "lane" | "head"> & { readonly run: RunRecord },
-): Promise<RunRecorder> {
-  const at = { ...begun, opening: [], by: "rollback", line: from?.line, parent: from?.parent } as const;
-  if (!from || !migrates) return restoredRun(from?.setup ?? setup, journal, { log, state }, { ...at, head });
-  return restoredRun(from.setup, journal, await fitLane({ setup, journal, signal }, begun.lane), at);
+  // A run in progress reports its restart when it continues.
+  if (!from) tellRestored(setup, journal, { log, state }, { run, by: "rollback" });
+  return { report, log, state, run, lane, head, migrates };
 }
 
 export function pausedAt({ id }: CheckpointPoint): NonNullable<RollBackOptions["leaves"]> {

@@ -159,11 +159,11 @@ function recordedOn(
   });
 }
 
-function tellRestored(
+export function tellRestored(
   setup: PersistenceSetup,
   { agentId }: Journal,
   { log: { index }, state: { checkpoint } }: StoredState,
-  { run, by }: Restored,
+  { run, by }: Pick<Restored, "run" | "by">,
 ): void {
   if (!checkpoint || !by) return;
   const shown = eventCheckpoint(checkpoint.id, checkpoint.record);
