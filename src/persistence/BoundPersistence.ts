@@ -1,7 +1,7 @@
 import { toJSONSchema } from "zod";
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import type { AgentRun } from "../agent/feature/AgentRun.ts";
-import { nodeInputOf, runOf, visitIn, visitOf, withinOf } from "../agent/feature/ContextBinding.ts";
+import { executionOf, nodeInputOf, runOf, visitIn, visitOf, withinOf } from "../agent/feature/ContextBinding.ts";
 import { runMoved, type RunMoved } from "../agent/strategy/Strategy.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import { lanesOfLine } from "../checkpoint/lines/lineage.ts";
@@ -84,8 +84,7 @@ export class BoundPersistence implements RunPersistence {
     checkSchema(executionPointSchema, options, "execution point");
     const { agentContext: context = this.#context } = options;
     const at = this.#at(context);
-    // Code that loads here on first use would give the run time to end as `waiting` before it moves.
-    const point = await executionPointOf(at.run.graph, options, at.run.root);
+    const point = await beforeMove(context, () => executionPointOf(at.run.graph, options, at.run.root));
     return this.#move(context, at, undefined, async (log, { setExecutionPoint }) => ({
       recorder: await setExecutionPoint({ ...point, ...at, log, move: "execution_point" }),
       report: runMoved({}),
@@ -171,12 +170,14 @@ export class BoundPersistence implements RunPersistence {
     checkpointId: string | undefined,
     options: RollbackOptions,
   ): Promise<RollbackReport> {
-    const changes = await import("./changes.ts");
-    const { findCheckpoint, findRollbackTarget, historyOnly, readForMove, rollBackInRun } = changes;
-    const onlyHistory = changes.isHistoryOnly(options);
-    const { agentContext: context = this.#context, onFailure } = options;
-    const before = await readForMove(own.recorder, checkpointId);
+    const { agentContext: context = this.#context, onFailure } = Object(options) as RollbackOptions;
     const { lane } = own.recorder;
+    const { before, onlyHistory, changes } = await beforeMove(context, async () => {
+      const changes = await import("./changes.ts");
+      const onlyHistory = changes.isHistoryOnly(options);
+      return { changes, onlyHistory, before: await changes.readForMove(own.recorder, checkpointId) };
+    });
+    const { findCheckpoint, findRollbackTarget, historyOnly, rollBackInRun } = changes;
     const setup = setupOfRun(own.recorder);
     if (onlyHistory) {
       const { id } = findCheckpoint(before, checkpointId, "in_node");
@@ -235,6 +236,11 @@ export class BoundPersistence implements RunPersistence {
     });
     return report as Report;
   }
+}
+
+/** Prepares a move as work of the node, so that the run does not end as `waiting` before the move. */
+function beforeMove<Result>(context: AgentContext, prepare: () => Promise<Result>): Promise<Result> {
+  return executionOf(context).start(undefined, withinOf(context), prepare);
 }
 
 function setupOfRun({ setup, parent }: RunRecorder): PersistenceSetup {

@@ -13,18 +13,20 @@ export interface ContextBinding {
   readonly visit: NodeVisit;
   readonly input: unknown;
   readonly ends: EndOrder;
-  readonly notes: ChangeNotes;
+  readonly execution: BoundExecution;
   /** The tool call that the context was made for. `undefined` for the context of a node. */
   readonly call?: { readonly toolCallId: string };
   /** The ids of the tool calls around this call, innermost first. `undefined` if the node made the call. */
   readonly around?: readonly string[];
 }
 
-interface ChangeNotes {
+interface BoundExecution {
   readonly state: RunState;
   /** `undefined` until a tool call changes the state. */
   readonly changes: CallChanges | undefined;
   changesByCalls(): CallChanges;
+  /** Starts work that must end before the node ends or waits for input. `within` is the tool call of the work. */
+  start<Result>(id: undefined, within: string | undefined, work: () => Promise<Result>): Promise<Result>;
 }
 
 const bindings = new WeakMap<AgentContext, ContextBinding>();
@@ -46,9 +48,9 @@ export function endsOf(context: AgentContext): EndOrder {
   return bindingOf(context).ends;
 }
 
-/** Returns the notes about the tool calls of the node that changed the state of the run. */
-export function notesOf(context: AgentContext): ChangeNotes {
-  return bindingOf(context).notes;
+/** Returns the node execution of a context. */
+export function executionOf(context: AgentContext): BoundExecution {
+  return bindingOf(context).execution;
 }
 
 /** Returns the input of the node of a context, as a frozen copy. */

@@ -11,7 +11,7 @@ import {
   storageSlot,
 } from "../state/CallChanges.ts";
 import type { RunSettings, RunState } from "../state/RunState.ts";
-import { enclosingCalls, notesOf } from "./ContextBinding.ts";
+import { enclosingCalls, executionOf } from "./ContextBinding.ts";
 
 /**
  * Makes the recorded changes of a call again, because a replay returns its output without running the tool.
@@ -20,10 +20,10 @@ import { enclosingCalls, notesOf } from "./ContextBinding.ts";
  * @throws UnreadableValueError if the stored form is unknown
  */
 export function repeatChanges(context: AgentContext, call: string, stored: unknown): void {
-  const notes = notesOf(context);
-  const changes = notes.changesByCalls();
+  const execution = executionOf(context);
+  const changes = execution.changesByCalls();
   try {
-    repeat(notes.state, changes, [call, ...enclosingCalls(context)], stored as StateChanges);
+    repeat(execution.state, changes, [call, ...enclosingCalls(context)], stored as StateChanges);
   } catch {
     throw new UnreadableValueError("the changes of a tool call have an unknown form");
   }

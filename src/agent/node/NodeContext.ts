@@ -43,7 +43,7 @@ export class NodeContext implements AgentContext {
       visit: visit.at,
       input: visit.input,
       ends: visit.ends,
-      notes: visit,
+      execution: visit,
       ...(call && { call: { toolCallId: call.toolCallId }, around: call.around }),
     });
   }

@@ -1,5 +1,5 @@
 import { subAgentOf } from "../../agent/agentAsTool/agentAsTool.ts";
-import { endsOf, notesOf, visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
+import { endsOf, executionOf, visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
 import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { StateChanges } from "../../agent/state/CallChanges.ts";
 import { lateFailures } from "../../agent/tool/callTimeout.ts";
@@ -135,8 +135,6 @@ async function runRecorded(recorder: RunRecorder, performance: Performance): Pro
   } catch (error) {
     recordError(recorder, performance, error);
     throw error;
-  } finally {
-    recorder.calls.inFlight.delete(facts.call);
   }
 }
 
@@ -323,9 +321,10 @@ function recordEnd(
   end: Partial<OutcomeRecord>,
   shown?: Pick<CheckpointToolCall, "status" | "output" | "error">,
 ): void {
+  recorder.calls.inFlight.delete(facts.call);
   if (recorder.calls.moved.has(facts.call)) return;
   const { lane, visit, call, tool, effect } = facts;
-  const changes = notesOf(context).changes?.take(call);
+  const changes = executionOf(context).changes?.take(call);
   const ended = { ...end, ...(changes && storedChanges(recorder, call, changes)) };
   recorder.journal.append([
     effect === "none" ? { ...facts, kind: "outcome", ...ended } : { kind: "outcome", lane, visit, call, ...ended },

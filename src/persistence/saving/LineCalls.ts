@@ -10,6 +10,7 @@ export class LineCalls {
   #forgetAbove = 100;
   /** The failed model requests, by node execution and number. They are recorded with the next response. */
   readonly failedRequests = new Map<string, readonly FailedRequest[]>();
+  /** The calls without a recorded outcome. A move can end the tool of a call before the move is recorded. */
   readonly inFlight = new Map<string, IntentRecord>();
   /** The errors of node code's calls since the last call or model request started. Their calls are retried together. */
   readonly failures = new Set<unknown>();

@@ -2,6 +2,9 @@ import {
   InMemoryPersistenceStorageProvider,
   persistence,
   RollbackToolRegistry,
+  strategy,
+  tool,
+  type AgentContext,
   type PersistenceStorageProvider,
 } from "agent-persistence";
 import { crashAfter } from "agent-persistence/testing";
@@ -72,4 +75,49 @@ describe("a rollback of a waiting agent", () => {
     for await (const request of persistence(build()).listRequests()) expect(request).toBeUndefined();
     expect(idOf(await build().resume())).not.toBe(requestId);
   });
+});
+
+const goingBack = {
+  "to the latest checkpoint": (context: AgentContext) => persistence(context).rollbackToLatestCheckpoint(),
+  "to a checkpoint": async (context: AgentContext) => {
+    const [first] = await persistence(context).getCheckpoints();
+    return persistence(context).rollbackToCheckpoint(first?.checkpointId ?? "");
+  },
+  "of the messages": (context: AgentContext) =>
+    persistence(context).rollbackToLatestCheckpoint({ rollbackStrategy: "message_history_only" }),
+} as const;
+
+describe.each(["a node", "a tool", "a branch"])("a rollback that %s does not await, with an open request", (place) => {
+  it.each(Object.entries(goingBack).filter(([target]) => place === "a node" || target !== "to a checkpoint"))(
+    "continues the run %s",
+    async (_target, goBack) => {
+      let executions = 0;
+      const ask = async (text: string, context: AgentContext) => {
+        executions += 1;
+        if (executions > 1) return `${text} again`;
+        void goBack(context);
+        return context.requestInput({ prompt: "which?", schema: z.string() });
+      };
+      const asks = tool({
+        name: "asks",
+        description: "",
+        inputSchema: z.string(),
+        execute: (text, { context }) => ask(text, context),
+      });
+      const graph = strategy<string, string>("s", (g) => {
+        const first = g.node("first", (text: string) => text);
+        const node = g.node("ask", (text: string, context) =>
+          place === "a tool" ? context.tools.call(asks, text) : ask(text, context),
+        );
+        const other = g.node("other", (text: string) => text);
+        const asking = place === "a branch" ? g.parallel("both", { node, other }, (texts) => texts.node) : node;
+        g.edge(g.start, first);
+        g.edge(first, asking);
+        g.edge(asking, g.finish);
+      });
+      const agent = durableAgent(graph, new InMemoryPersistenceStorageProvider(), { tools: [asks] });
+      expect(await agent.run("in")).toMatchObject({ status: "completed", output: "in again" });
+      expect(executions).toBe(2);
+    },
+  );
 });
