@@ -46,30 +46,42 @@ export const createCheckpointSchema: z.ZodType = strictOptions(() => ({
 
 /** The checkpoints in the current history that `createCheckpoint` made. */
 export class NamedCheckpoints {
-  readonly #ids: Set<string>;
-  readonly #recorded: CheckpointPoint[];
+  readonly #ids = new Set<string>();
+  readonly #recorded: CheckpointPoint[] = [];
+  #find: (() => readonly CheckpointPoint[]) | undefined;
 
-  constructor(recorded: readonly CheckpointPoint[] = []) {
-    this.#ids = new Set(recorded.map(({ id }) => id));
-    this.#recorded = [...recorded];
+  constructor(find?: () => readonly CheckpointPoint[]) {
+    this.#find = find;
   }
 
-  static upTo(index: LogProjection, head: CheckpointPoint): NamedCheckpoints {
-    const isOnWay = placesUpTo(index, head);
-    // Omits checkpoints of sub-agents whose calls a rollback abandoned before the calls ended.
-    const counts = (lane: number): boolean =>
-      [...index.lines.around(lane)].every(
-        ({ place, closed = Infinity }) =>
-          "fork" in place || isOnWay(place.parent, closed) || !index.closed.has(place.call),
-      );
-    return new NamedCheckpoints(
-      index.askedFor.filter(
+  /** @param isLate Whether to search the index only at the first use, because a resume can restore many branches. */
+  static upTo(index: LogProjection, head: CheckpointPoint, isLate: boolean): NamedCheckpoints {
+    const named = new NamedCheckpoints(() => {
+      const isOnWay = placesUpTo(index, head);
+      // Omits checkpoints of sub-agents whose calls a rollback abandoned before the calls ended.
+      const counts = (lane: number): boolean =>
+        [...index.lines.around(lane)].every(
+          ({ place, closed = Infinity }) =>
+            "fork" in place || isOnWay(place.parent, closed) || !index.closed.has(place.call),
+        );
+      return index.askedFor.filter(
         ({ runId, record: { lane }, order }) => runId === head.runId && isOnWay(lane, order) && counts(lane),
-      ),
-    );
+      );
+    });
+    if (!isLate) named.#read();
+    return named;
+  }
+
+  #read(): CheckpointPoint[] {
+    const found = this.#find?.() ?? [];
+    this.#find = undefined;
+    for (const { id } of found) this.#ids.add(id);
+    this.#recorded.push(...found);
+    return this.#recorded;
   }
 
   has(id: string): boolean {
+    this.#read();
     return this.#ids.has(id);
   }
 
@@ -92,7 +104,8 @@ export class NamedCheckpoints {
       if (checkpointId !== undefined) return id === checkpointId;
       return version === 0 ? record.id === undefined : record.version === version;
     };
-    const at = this.#recorded.findIndex((point) => isRequested(point) && isSameVisit(point.record.visit, visit));
-    return at < 0 ? undefined : this.#recorded.splice(at, 1)[0]?.id;
+    const recorded = this.#read();
+    const at = recorded.findIndex((point) => isRequested(point) && isSameVisit(point.record.visit, visit));
+    return at < 0 ? undefined : recorded.splice(at, 1)[0]?.id;
   }
 }

@@ -33,6 +33,7 @@ interface Restored {
   readonly run: RunRecord;
   readonly opening: readonly AgentRecord[];
   readonly head?: CheckpointHead;
+  /** Omitted for a branch or sub-agent that continues within its run, which keeps the index in memory. */
   readonly by?: "resume" | "branch" | "rollback";
   readonly line?: RecordedLine | undefined;
   readonly parent?: RunRecorder | undefined;
@@ -62,7 +63,7 @@ export function restoredRun(
     recording: new Replay(state, reader, index, from),
     calls: new LineCalls(earlier),
     replies: new RecordedAnswers(state, reader, journal.sha256, index.statusState),
-    ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(index, checkpoint) }),
+    ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(index, checkpoint, !options.by) }),
     line,
     parent,
     ...(index.lines.childrenOf(lane).length > 0 && { stored: new LoggedLines(log) }),
