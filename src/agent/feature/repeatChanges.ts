@@ -1,6 +1,9 @@
 import { contentKey, type MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
+import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import { renamed, renamedTools } from "../../checkpoint/values/renamed.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import {
   type CallChanges,
@@ -17,17 +20,40 @@ import { enclosingCalls, executionOf } from "./ContextBinding.ts";
  * Makes the recorded changes of a call again, because a replay returns its output without running the tool.
  *
  * @param context The context of the code that makes the call.
+ * @param renames The renames of tools since the call.
  * @throws UnreadableValueError if the stored form is unknown
  */
-export function repeatChanges(context: AgentContext, call: string, stored: unknown): void {
+export function repeatChanges(
+  context: AgentContext,
+  call: string,
+  stored: unknown,
+  renames: OutcomeRecord["renames"] = [],
+): void {
   const execution = executionOf(context);
   const changes = execution.changesByCalls();
   try {
-    repeat(execution.state, changes, [call, ...enclosingCalls(context)], stored as StateChanges);
+    repeat(execution.state, changes, [call, ...enclosingCalls(context)], nowNamed(stored as StateChanges, renames));
   } catch {
     throw new UnreadableValueError("the changes of a tool call have an unknown form");
   }
   changes.take(call);
+}
+
+function nowNamed(
+  { settings, history, ...others }: StateChanges,
+  renames: NonNullable<OutcomeRecord["renames"]>,
+): StateChanges {
+  const tools = settings?.tools?.map((name) => renamed(name, renames));
+  return withoutUndefined({
+    ...others,
+    settings: tools ? { ...settings, tools } : settings,
+    history: history?.map((step) => mapped(step, (part) => renamedTools(part, renames))),
+  });
+}
+
+function mapped(step: HistoryStep, change: <Part>(part: Part) => Part): HistoryStep {
+  if ("result" in step) return { result: step.result.map(change), removed: step.removed.map(change) };
+  return "of" in step ? { ...step, parts: step.parts.map(change) } : { ...step, messages: step.messages.map(change) };
 }
 
 function repeat(state: RunState, changes: CallChanges, calls: readonly string[], made: StateChanges): void {

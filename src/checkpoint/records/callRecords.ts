@@ -1,5 +1,6 @@
 import type { ModelUsage } from "../tokenUsage/ModelUsage.ts";
 import { type StoredValue, envelopeKeyOf } from "../values/valueCodec.ts";
+import type { Renames } from "./lineRecords.ts";
 import type { Visit } from "./Visit.ts";
 
 export interface AnswerRecord {
@@ -15,6 +16,8 @@ export interface AnswerRecord {
   readonly usage?: ModelUsage;
   readonly finish?: string;
   readonly failed?: readonly FailedRequest[];
+  /** The renames of tools by later migrations, which apply to `message`. */
+  readonly renames?: readonly Renames["tools"][];
 }
 
 export interface ModelFailure {
@@ -64,6 +67,8 @@ export interface OutcomeRecord extends Partial<CallFacts> {
   readonly output?: StoredValue;
   /** The changes that the tool made to the state of its run. A replay makes them again. */
   readonly changes?: StoredValue;
+  /** The renames of tools by later migrations, which apply to `changes`. */
+  readonly renames?: readonly Renames["tools"][];
   /** `name` is omitted for `Error`, and empty if the thrown value is not an error. */
   readonly error?: { readonly message: string; readonly name?: string };
   readonly failedCalls?: readonly string[];

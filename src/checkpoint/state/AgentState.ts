@@ -1,6 +1,5 @@
 import type {
   DecisionRecord,
-  Renames,
   RequirementsRecord,
   SettingsRecord,
   StructureRecord,
@@ -33,7 +32,6 @@ export interface RecordedRequest {
 
 export interface RecordedAnswer extends AnswerRecord {
   readonly order: number;
-  readonly renames?: readonly Renames["tools"][];
 }
 
 export function answerRecord({ order: _order, ...record }: RecordedAnswer): AnswerRecord {

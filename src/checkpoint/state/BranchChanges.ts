@@ -4,6 +4,7 @@ import { HistoryFold, type StoredMessage } from "../messages/LinkedHistory.ts";
 import {
   type DecisionRecord,
   parallelStartOf,
+  type Renames,
   type RequirementsRecord,
   type SettingsRecord,
   type CheckpointPoint,
@@ -76,6 +77,14 @@ export class BranchChanges {
     if (!isFresh && !this.#own.some(changesWhatWasThere)) return undefined;
     const state = foldLine(this.#index, this.line.lane);
     return state?.history.map(({ number, message }) => ({ number, message: byValue(message, state) }));
+  }
+
+  /** The renames of tools by migrations of the run or branch around this branch after this branch has finished. */
+  get renames(): readonly Renames["tools"][] {
+    const { order: end = Infinity } = this.checkpoint ?? {};
+    return this.#own.flatMap(({ record, order }) =>
+      order > end && record.kind === "structure" ? (record.renames ?? []).map(({ tools }) => tools) : [],
+    );
   }
 
   get iterations(): number {

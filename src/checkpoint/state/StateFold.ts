@@ -146,6 +146,7 @@ function renamedCall(call: RecordedCall, { nodes, tools }: Names): RecordedCall 
         ...outcome,
         ...(node !== undefined && { node: renamedPath(node, nodes) }),
         ...(tool !== undefined && { tool: renamed(tool, tools) }),
+        ...(outcome.changes !== undefined && { renames: [...(outcome.renames ?? []), ...tools] }),
       },
     }),
   };

@@ -234,7 +234,7 @@ async function replay(recorder: RunRecorder, call: string, end: CallEnd, event: 
   const { context, tool } = event;
   const changes = end.outcome.changes && recorder.recording?.changesOf(call);
   if (changes !== undefined)
-    (await import("../../agent/feature/repeatChanges.ts")).repeatChanges(context, call, changes);
+    (await import("../../agent/feature/repeatChanges.ts")).repeatChanges(context, call, changes, end.outcome.renames);
   const output = outputOfEnd(call, end, tool);
   recorder.journal.writer.noteOutcome(call, output, recorder.lane);
   return output;

@@ -25,15 +25,16 @@ type MigrationJournal = Pick<
  * @throws CheckpointTooLargeError, NotSerializableError
  */
 export function migrationRecords(migration: LineMigration, journal: MigrationJournal): readonly AgentRecord[] {
-  const { line, next, renames } = migration;
+  const { line, next, renames, finished } = migration;
   const { lane } = line.state;
   const { writer } = journal;
   const uploads = writer.uploads;
   const history = new MessageHistory(migration.history, journal.numbers);
   const isChanged = next.messageHistory.some((message, at) => message !== migration.history[at]?.message);
   if (isChanged || next.messageHistory.length !== migration.history.length) history.rewrite(() => next.messageHistory);
+  const structure = structureRecord(line.setup, lane, journal);
   const records = [
-    { ...structureReference(structureRecord(line.setup, lane, journal), journal), renames },
+    ...[lane, ...finished].map((each) => ({ ...structureReference(structure, journal), lane: each, renames })),
     ...historyRecords(history.takeChanges(), lane, writer),
     ...storageRecords(changedKeys(migration), lane, writer),
     ...settingsRecords(migration),

@@ -1,6 +1,8 @@
 import { BranchesChangedError } from "../../errors/runErrors.ts";
 import { ToolCallInDoubtError } from "../../errors/toolCallErrors.ts";
 import { nextVisitOf } from "../../checkpoint/state/AgentState.ts";
+import { mergedAt } from "../../checkpoint/state/BranchChanges.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
 import { leavesEffect } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
@@ -27,6 +29,8 @@ import { z } from "zod";
 /** The migration of a run, branch or sub-agent. The effects of the calls in `standing` remain. */
 export interface LineMigration extends LinePlan {
   readonly standing: readonly string[];
+  /** The lanes of the finished branches whose results have yet to be merged. */
+  readonly finished: readonly number[];
 }
 
 /**
@@ -54,9 +58,19 @@ export async function planMigration(
     if (line.verdict.kind !== "migrates") continue;
     const root = rootOf(line, log, plans);
     const plan = await migratedLine(line, line.verdict.chain, root, { log, signal });
-    plans.set(lane, { ...plan, standing: plan.keepsVisit ? [] : leftCalls(line, log) });
+    const left = plan.keepsVisit
+      ? { standing: [], finished: finishedBranches(log.index, lane) }
+      : { standing: leftCalls(line, log), finished: [] };
+    plans.set(lane, { ...plan, ...left });
   }
   return [...plans.values()];
+}
+
+function finishedBranches(index: LogProjection, lane: number): readonly number[] {
+  const point = index.latestOf(lane);
+  const parallelStart = index.lines.openForkOn(lane) ?? (point && mergedAt(index, point));
+  const branches = parallelStart === undefined ? [] : index.lines.branchesOf(parallelStart);
+  return branches.flatMap((branch) => (index.latestOf(branch.lane)?.record.ended ? branch.lane : []));
 }
 
 function rootOf(

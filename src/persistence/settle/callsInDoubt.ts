@@ -118,10 +118,11 @@ export async function resolveManually(
   if (reverts) return journal.store([settledInverse(reverts.call, settlement, "outside")]);
   const call = findInDoubt(agentId, log, toolCallId);
   const end = settledOutcome(settling.redacted(call, settlement), "outside", call.tool, journal.writer);
+  const { lane, outcome } = newestOf(log, call);
   // A call that exceeded its time limit can have changed the state of the run before.
-  const { changes } = (settlement !== "retry" && call.outcome) || {};
-  const record = { kind: "outcome", lane: laneFor(log, call), visit: call.visit, call: toolCallId, ...end } as const;
-  await journal.store([withoutUndefined({ ...record, changes })]);
+  const { changes, renames } = (settlement !== "retry" && outcome) || {};
+  const record = { kind: "outcome", lane, visit: call.visit, call: toolCallId, ...end } as const;
+  await journal.store([withoutUndefined({ ...record, changes, renames })]);
 }
 
 /** Returns whether the records since the newest snapshot show all facts about a call in doubt. */
@@ -133,9 +134,11 @@ function showsDoubt(recent: AgentLog, toolCallId: string): boolean {
   return call !== undefined && call.tool !== "" && read(call.input).unreadable === undefined;
 }
 
-function laneFor({ index }: AgentLog, { call, lane }: LoggedCall): number {
-  const newest = index.lines.nestedLine(lane)?.lane ?? index.lines.mainLane;
-  return foldLine(index, newest)?.calls.has(call) ? newest : lane;
+/** Returns the newest lane that contains a call, and the outcome of the call there. */
+function newestOf({ index }: AgentLog, made: LoggedCall): Pick<LoggedCall, "lane" | "outcome"> {
+  const lane = index.lines.nestedLine(made.lane)?.lane ?? index.lines.mainLane;
+  const known = foldLine(index, lane)?.calls.get(made.call);
+  return known ? { ...known, lane } : made;
 }
 
 function findInDoubt(agentId: string, log: AgentLog, toolCallId: string): LoggedCall {

@@ -87,10 +87,9 @@ class LoggedLines implements StoredLines<RunRecorder> {
     const line = log.index.lines.lineOf(place);
     if (!line) return undefined;
     const branch = new BranchChanges(log.index, line);
-    const lanes = [...branch.lanes];
     const result = storedResult((slot) => log.readValue(slot), branch, state);
-    if (result) return { lanes, result };
-    const recorder = this.#restored(parent, parent.setup, "a branch", line.lane, { place, lanes });
+    if (result) return { lanes: lanesToReferTo(branch), result };
+    const recorder = this.#restored(parent, parent.setup, "a branch", line.lane, { place, lanes: [...branch.lanes] });
     recorder.newSettings = parent.newSettings;
     return { recorder };
   }
@@ -183,8 +182,13 @@ function joinedAt(
   for (const [key, branch] of branches) {
     const result = storedResult((slot) => log.readValue(slot), branch, { settings, requirements });
     if (!result) continue;
-    journal.writer.noteJoined(branch.lanes, result.added);
+    journal.writer.noteJoined(lanesToReferTo(branch), result.added);
     joined.set(key, result);
   }
   return { joined };
+}
+
+/** Returns the lanes of a finished branch, or none if its stored messages have old names of tools. */
+function lanesToReferTo({ lanes, renames }: BranchChanges): readonly number[] {
+  return renames.length > 0 ? [] : lanes;
 }

@@ -169,6 +169,115 @@ describe.each(logStorages)("$name: a renamed tool", (storage) => {
     },
   );
 
+  it.each(["a resume", "a fork", "a fork of a migrated run"])(
+    "is offered under its new name after %s, if a finished tool has offered the tool",
+    async (way) => {
+      const opened = await storage.open();
+      const fault = new Fault();
+      const seen: unknown[] = [];
+      const model = {
+        execute: async ({ tools, messages }: { tools: readonly { name: string }[]; messages: readonly Message[] }) => {
+          seen.push(tools.map(({ name }) => name).join(), ...messages.flatMap(namesIn));
+          fault.strike();
+          return { message: { role: "assistant", content: "done" } };
+        },
+      } as never;
+      const agent = (version: number, name: string) => {
+        const pay = payTool(new World(), name);
+        const choose = tool({
+          name: "choose",
+          description: "",
+          inputSchema: z.object({}),
+          execute: (_input, { context: { llm } }) => {
+            llm.configure({ tools: [pay] });
+            const call = { type: "tool-call", toolCallId: "c1", toolName: name, input: {} } as const;
+            llm.append({ role: "assistant", content: [call] });
+            llm.rewrite((messages) => [
+              ...messages,
+              { role: "tool", content: [{ ...call, type: "tool-result", output: 1 }] },
+            ]);
+          },
+        });
+        const graph = strategy<string, string>("s", { version }, (g) => {
+          const work = g.node("work", async (_text: string, { tools, llm }) => {
+            await tools.call(choose, {});
+            return textOf(await llm.request());
+          });
+          g.edge(g.start, work);
+          g.edge(work, g.finish);
+        });
+        const migrations = version === 0 ? [] : [{ from: 0, to: 1, tools: { pay: "payOut", payOut: "pay" } }];
+        return durableAgent(graph, opened(), {
+          tools: [pay, choose, payTool(new World(), name === "pay" ? "payOut" : "pay")],
+          model,
+          migrations,
+        });
+      };
+      await fault.stops(agent(0, "pay").run("go"));
+      const after = () => agent(1, "payOut");
+      fault.return();
+      if (way === "a fork of a migrated run") await fault.stops(after().resume());
+      fault.repair();
+      seen.splice(0);
+      if (way !== "a resume") await persistence(after()).agent("a").fork("b");
+      await after().resume({ agentId: way === "a resume" ? "a" : "b" });
+      expect(seen).toEqual(["payOut", "payOut", "payOut"]);
+    },
+  );
+
+  it.each([
+    ["while another branch runs", "other"],
+    ["before its merge has ended", "merge"],
+    ["before its merge has ended, after a fork", "fork"],
+  ])("has its new name in the settings and messages of a branch that finished %s", async (_when, stop) => {
+    const opened = await storage.open();
+    const fault = new Fault();
+    const seen: unknown[] = [];
+    const model = {
+      execute: async ({ tools, messages }: { tools: readonly { name: string }[]; messages: readonly Message[] }) => {
+        seen.push(...tools.map(({ name }) => name), ...messages.flatMap(namesIn));
+        return { message: { role: "assistant", content: "done" } };
+      },
+    } as never;
+    const agent = (version: number, names: readonly [string, string]) => {
+      const tools = names.map((name) => payTool(new World(), name));
+      const graph = strategy<string, Message>("s", { version }, (g) => {
+        const chooses = g.node("chooses", async (_text: string, { llm }) => {
+          llm.configure({ tools: tools.slice(0, 1) });
+          const part = { type: "tool-call", toolCallId: "c1", toolName: names[0], input: {} } as const;
+          llm.append({ role: "assistant", content: [part] });
+          return { role: "assistant", content: [part] } satisfies Message;
+        });
+        const strikes = g.node("strikes", async (text: string) => {
+          await new Promise(setImmediate);
+          if (stop === "other") fault.strike();
+          return text;
+        });
+        const both = g.parallel("both", { chooses, strikes }, ({ chooses: output }, { branches }) => {
+          branches.chooses.adopt();
+          if (stop !== "other") fault.strike();
+          seen.push(...namesIn(output));
+          return output;
+        });
+        const asks = g.node("asks", async (_output: Message, { llm }) => textOf(await llm.request()));
+        g.edge(g.start, both);
+        g.edge(both, asks);
+        g.edge(asks, g.finish as never);
+      });
+      const migrations = version === 0 ? [] : [{ from: 0, to: 1, tools: { pay: "payOut", payOut: "pay" } }];
+      return durableAgent(graph as never, opened(), { tools, model, migrations });
+    };
+    await fault.stops(agent(0, ["pay", "payOut"]).run("go"));
+    const after = () => agent(1, ["payOut", "pay"]);
+    if (stop === "fork") {
+      fault.return();
+      await fault.stops(after().resume());
+      await persistence(after()).agent("a").fork("b");
+    }
+    await after().resume({ agentId: stop === "fork" ? "b" : "a" });
+    expect(seen).toEqual(["payOut", "payOut", "payOut"]);
+  });
+
   it("appears to the model under its new name while its call awaits approval", async () => {
     const opened = await storage.open();
     const world = new World();
