@@ -1,11 +1,9 @@
-import type { RunRequest, ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.ts";
+import type { RunRequest } from "../../agent/feature/RunRequest.ts";
 import type { RunResult } from "../../agent/feature/RunResult.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { ActiveSpan } from "../../telemetry/AgentTelemetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { OwnTurn } from "./joinOrRun.ts";
-import type { RunSettings } from "../../agent/state/RunState.ts";
-import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 
 export type NextRun = (request: RunRequest) => Promise<RunResult<unknown>>;
 
@@ -16,14 +14,7 @@ export interface DurableCall {
   readonly next: NextRun;
   readonly turn: OwnTurn;
   readonly replaces: boolean;
+  /** Aborts when the caller aborts, or when this process loses the agent. */
+  readonly signal: AbortSignal;
   readonly span?: ActiveSpan;
-}
-
-export function newSettings(options: RunOptions | ResumeOptions): Partial<RunSettings> | undefined {
-  const { llmModel: model, modelParameters: parameters } = options as ResumeOptions;
-  return model === undefined && parameters === undefined ? undefined : withoutUndefined({ model, parameters });
-}
-
-export function signalOf({ journal, request: { options } }: DurableCall): AbortSignal {
-  return options.signal ? AbortSignal.any([options.signal, journal.lost]) : journal.lost;
 }

@@ -6,7 +6,7 @@ import { finishRollback } from "../rollback/rollBack.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { endRecords } from "../../journal/runRecords.ts";
 import { storedState, type StoredState } from "../starting/startRecorder.ts";
-import { type DurableCall, signalOf } from "./DurableCall.ts";
+import type { DurableCall } from "./DurableCall.ts";
 import { giveBackEvents } from "../waiting/journalReceipt.ts";
 import { answerRequests, expireRequests, receiveEvents } from "../waiting/answerRequests.ts";
 
@@ -80,10 +80,9 @@ export async function recordAnswers(
 }
 
 /** Receives events and expires requests before the run continues. Returns the requests that received an event. */
-export async function endRequests(call: DurableCall): Promise<readonly string[]> {
-  const { setup, journal } = call;
+export async function endRequests({ setup, journal, signal }: DurableCall): Promise<readonly string[]> {
   const stored = storedState(journal);
-  const received = stored ? await receiveEvents(setup, journal, stored, signalOf(call)) : [];
+  const received = stored ? await receiveEvents(setup, journal, stored, signal) : [];
   if (received.length > 0) await journal.readHead();
   const left = storedState(journal);
   if (left && (await expireRequests(journal, left))) await journal.readHead();

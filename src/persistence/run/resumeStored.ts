@@ -13,13 +13,13 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { fitLines, type Fitting, tryLines } from "../migration/fitLines.ts";
+import { fitLines, tryLines } from "../migration/fitLines.ts";
 import { restartLine, branchRun, linesBeside, restartLines, statesOf } from "../executionPoint/continueFromHead.ts";
 import { restoredRun } from "../starting/restoredRun.ts";
 import { newRun, storedState, type StoredState } from "../starting/startRecorder.ts";
 import type { RunRecorder } from "../saving/RunRecorder.ts";
 import { giveBackEvents } from "../waiting/journalReceipt.ts";
-import { type DurableCall, signalOf } from "./DurableCall.ts";
+import type { DurableCall } from "./DurableCall.ts";
 import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback } from "../../journal/planRollback.ts";
 import { revertibleCall } from "../rollback/RollbackReport.ts";
@@ -63,7 +63,7 @@ async function resumedBy(
   if (task && current?.status === "in_progress") await journal.store(beginRecords(journal));
   const { lane } = stored.state;
   if (!stored.log.index.lanes.has(lane)) return queued(call, stored, run, opening);
-  return restoredRun(setup, journal, await fitLines(fittingOf(call), stored), { lane, run, opening, by });
+  return restoredRun(setup, journal, await fitLines(call, stored), { lane, run, opening, by });
 }
 
 function queued(
@@ -112,7 +112,7 @@ async function branchOfLines(
   const begun = restartLines(journal, log, moment, { move: "branch", runId: run.run });
   const opening = [...(reopens ? [run] : startRecords(journal)), ...begun.records];
   const [state, nested] = statesOf(begun);
-  if (state) await tryLines(fittingOf(call), { log, state, nested }, opening);
+  if (state) await tryLines(call, { log, state, nested }, opening);
   return resumedAfter(call, opening);
 }
 
@@ -135,13 +135,8 @@ async function branchOfMain(
   const { lane, head: begun, records } = restartLine(journal, { index: log.index, point: target }, "branch");
   const opening = [...(reopens ? [run] : startRecords(journal)), ...records];
   const state = stateAt(log.index, target);
-  if (!(await tryLines(fittingOf(call), { log, state, nested: new Map() }, opening)))
-    return resumedAfter(call, opening);
+  if (!(await tryLines(call, { log, state, nested: new Map() }, opening))) return resumedAfter(call, opening);
   return restoredRun(setup, journal, { log, state }, { lane, run, opening, head: begun, by: "branch" });
-}
-
-function fittingOf(call: DurableCall): Fitting {
-  return { setup: call.setup, journal: call.journal, signal: signalOf(call) };
 }
 
 function branchEffects(

@@ -8,6 +8,7 @@ import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
 import { StatusChangedError, UnfinishedRunError } from "../../errors/runErrors.ts";
 import { StrategyChangedError } from "../../errors/strategyErrors.ts";
 import { describeError } from "../../checkpoint/records/runRecords.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { runRecord } from "../../journal/runRecords.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
@@ -25,7 +26,7 @@ import {
   refusedRun,
   waitingResult,
 } from "./decideRun.ts";
-import { type DurableCall, type NextRun, newSettings, signalOf } from "./DurableCall.ts";
+import type { DurableCall, NextRun } from "./DurableCall.ts";
 import { joinOrRun, type OwnTurn } from "./joinOrRun.ts";
 import type { OpenedForRun } from "./openWhenBusy.ts";
 
@@ -59,11 +60,13 @@ export function runOrResume(setup: PersistenceSetup, request: RunRequest, next: 
   });
 }
 
-async function carryOut(asked: Omit<DurableCall, "journal" | "replaces">): Promise<RunResult<unknown>> {
+async function carryOut(asked: Omit<DurableCall, "journal" | "replaces" | "signal">): Promise<RunResult<unknown>> {
   const { setup, turn } = asked;
   const { journal, replaces, request } = await openForRun(setup, asked.request, turn);
   try {
-    const call = { ...asked, request, journal, replaces };
+    const { lost } = journal;
+    const signal = request.options.signal ? AbortSignal.any([request.options.signal, lost]) : lost;
+    const call = { ...asked, request, journal, replaces, signal };
     assertStatus(call);
     const left = await finishOpenRollback(call);
     const result = withEffects(await execute(call), left);
@@ -227,7 +230,7 @@ async function begin(
 
 /** @param isLast Whether the call ends with this run. */
 async function start(call: DurableCall, recorder: RunRecorder, isLast = true): Promise<RunResult<unknown>> {
-  const { setup, journal, request, next, turn } = call;
+  const { setup, journal, request, next, turn, signal } = call;
   const { options, kind } = request;
   const { run: runId, digest } = recorder.run;
   if (kind === "resume")
@@ -242,10 +245,11 @@ async function start(call: DurableCall, recorder: RunRecorder, isLast = true): P
   if (("verify" in options && options.verify) || setup.participants.some(({ key }) => key === fileNoteKey))
     journal.endFacts = async (output) =>
       (await import("./completionData.ts")).completionData(call, recorder, output, after);
-  recorder.newSettings = newSettings(options);
+  const { llmModel: model, modelParameters: parameters } = options as ResumeOptions;
+  if (model !== undefined || parameters !== undefined) recorder.newSettings = withoutUndefined({ model, parameters });
   recorders.add(recorder);
   using live = LiveRequests.begin(setup.log, journal);
-  const result = await next({ ...request, options: { ...options, signal: signalOf(call) }, start: recorder.start });
+  const result = await next({ ...request, options: { ...options, signal }, start: recorder.start });
   return result.status === "waiting" ? { ...result, requests: live.waitedFor } : result;
 }
 
@@ -287,12 +291,12 @@ async function openForRun(setup: PersistenceSetup, request: RunRequest, turn: Ow
 
 /** Finishes an interrupted rollback. @returns the calls that it could not revert, if the caller abandons runs. */
 async function finishOpenRollback(call: DurableCall): Promise<readonly RevertibleCall[]> {
-  const { setup, journal } = call;
+  const { setup, journal, signal } = call;
   const { options } = call.request;
   if (!journal.head?.log.index.rollback) return [];
   const { finishRollback } = await import("../rollback/rollBack.ts");
   const abandons = "unfinished" in options && options.unfinished === "abandon";
-  const { left } = await finishRollback(setup, journal, abandons ? "leave" : undefined, signalOf(call));
+  const { left } = await finishRollback(setup, journal, abandons ? "leave" : undefined, signal);
   await journal.readHead();
   return (abandons ? left : []).map(({ error: _error, ...reverting }) => reverting);
 }

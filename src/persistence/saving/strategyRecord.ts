@@ -38,6 +38,7 @@ export function changedStructure(
   lane: number,
   journal: Journal,
 ): readonly StructureRecord[] {
-  const record = structureRecord(setup, lane, journal);
-  return structure && structureKey(structure) === structureKey(record) ? [] : [structureReference(record, journal)];
+  const { code } = setup.code(journal.sha256);
+  if (structure && structureKey(structure) === code) return [];
+  return [structureReference(structureRecord(setup, lane, journal), journal)];
 }
