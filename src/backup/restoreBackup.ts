@@ -4,7 +4,7 @@ import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString, numberFrom } from "../internal/options/optionSchemas.ts";
 import { awayStatuses } from "../journal/assertCustody.ts";
 import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";
-import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
+import type { LogStorage, PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { shapeOfStatus } from "../storage/summaries.ts";
 import { openForMove } from "../transfer/exportAgent.ts";
 import { receiveAgent, receiveLog } from "../transfer/importAgent.ts";
@@ -118,12 +118,16 @@ export async function markRestored(storage: PersistenceStorageProvider): Promise
     if (shapeOfStatus(status) === "agent" && !awayStatuses.has(status)) found.push(agentId);
   for (const agentId of found) {
     try {
-      await using journal = await openForMove(source, agentId);
-      await journal.store([{ kind: "custody", state: "copied", at: systemClock.now() }]);
+      await markCopied(source, agentId);
       marked.push(agentId);
     } catch (error) {
       failed.push({ logId: agentId, error });
     }
   }
   return { marked, failed };
+}
+
+async function markCopied(source: LogStorage, agentId: string): Promise<void> {
+  await using journal = await openForMove(source, agentId);
+  await journal.store([{ kind: "custody", state: "copied", at: systemClock.now() }]);
 }

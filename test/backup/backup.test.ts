@@ -132,6 +132,19 @@ for (const [name, open] of Object.entries(storages))
     });
   });
 
+describe("markRestored()", () => {
+  it("reports only the agents that it could not mark, and marks all others", async () => {
+    const source = await memory();
+    for (const agentId of ["busy", "free", "other"]) await waitingPayer(source, agentId);
+    const owned = await source.log.open("busy", { host: "h", processId: 1, nonce: "n" });
+    const { marked, failed } = await markRestored(source);
+    expect(marked).toEqual(["free", "other"]);
+    expect(failed.map(({ logId }) => logId)).toEqual(["busy"]);
+    await owned.release();
+    expect(await markRestored(source)).toEqual({ marked: ["busy"], failed: [] });
+  });
+});
+
 describe("a backup", () => {
   it("copies the log of a running agent up to its last append", async () => {
     const [source, target] = [
