@@ -53,6 +53,29 @@ test("a change within a field of a message whose name starts with lc_ is stored"
   expect(stored.additional_kwargs).toEqual({ lc_source: { step: "edited" } });
 });
 
+test.each<[name: string, change: (message: AIMessage) => unknown]>([
+  ["a field in an empty object", ({ additional_kwargs }) => (additional_kwargs["note"] = "new")],
+  ["a call in an empty list", ({ invalid_tool_calls }) => invalid_tool_calls!.push({ id: "d", error: "bad" })],
+  ["a removed field", ({ response_metadata }) => delete response_metadata["model"]],
+  ["a removed call", ({ tool_calls }) => tool_calls!.pop()],
+  ["a renamed field with the same value", ({ tool_calls }) => (tool_calls![0]!.args = { renamed: 1, b: [2] })],
+  ["an item of a list in the arguments", ({ tool_calls }) => ((tool_calls![0]!.args["b"] as number[])[0] = 3)],
+  ["a negative zero", ({ response_metadata }) => (response_metadata["zero"] = -0)],
+  ["the content", (message) => (message.content = "new")],
+])("a put detects a change of a message in place: %s", async (_name, change) => {
+  const thread = new SavedThread();
+  const fields = { id: "m", content: "old", response_metadata: { model: "a", zero: 0 } };
+  const message = new AIMessage({ ...fields, tool_calls: [{ id: "c", name: "search", args: { a: 1, b: [2] } }] });
+  const root = await thread.put(undefined, { messages: [message] });
+  change(message);
+  const changed = await thread.put(root, { messages: [message] });
+  const [stored] = (await thread.values(changed))!["messages"] as [AIMessage];
+  const shown = ({ content, tool_calls, invalid_tool_calls, additional_kwargs, response_metadata }: AIMessage) => [
+    { content, tool_calls, invalid_tool_calls, additional_kwargs, response_metadata },
+  ];
+  expect(shown(stored)).toStrictEqual(shown(message));
+});
+
 test("a put stores unversioned channels, and all values if it names no new versions", async () => {
   const thread = new SavedThread();
   const root = await thread.put(undefined, { a: 1, sends: ["first"] }, { versions: { a: 1 } });

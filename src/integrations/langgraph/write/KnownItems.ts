@@ -1,14 +1,15 @@
+import { blobCellsOf } from "../../../checkpoint/records/blobReferences.ts";
 import { messageClassOf } from "../values/messageFields.ts";
 import type { Item } from "../thread/GraphValue.ts";
 
-/** The names and values of the fields of an object, in order. For a message, nested fields as well. */
+/** The fields of an object in order. Each field has three elements: name, value, and the fields of an opened value. */
 export type OwnFields = readonly unknown[];
 
-interface Known {
+interface KnownItem {
   readonly thread: string;
   readonly item: Item;
+  readonly isInBlob: boolean;
   readonly fields: OwnFields;
-  readonly isDeep: boolean;
 }
 
 /**
@@ -17,52 +18,48 @@ interface Known {
  * found only in messages, because users often edit the arguments of calls in place.
  */
 export class KnownItems {
-  readonly #known = new WeakMap<object, Known>();
+  readonly #known = new WeakMap<object, KnownItem>();
 
-  find(thread: string, value: object): Item | undefined {
+  find(thread: string, value: object): KnownItem | undefined {
     const known = this.#known.get(value);
-    return known && known.thread === thread && hasFields(value, known) ? known.item : undefined;
+    return known && known.thread === thread && hasFields(value, known.fields) ? known : undefined;
   }
 
   /** @param fields - the result of {@link ownFields} when the item was created. */
   set(thread: string, value: object, item: Item, fields: OwnFields): void {
-    this.#known.set(value, { thread, item, fields, isDeep: isMessage(value) });
+    this.#known.set(value, { thread, item, isInBlob: blobCellsOf(item.stored).length > 0, fields });
   }
 }
 
 /** Returns `undefined` for an object that can change without a change of its fields, such as a `Map`. */
 export function ownFields(value: object): OwnFields | undefined {
-  const isDeep = isMessage(value);
-  return isDeep || isPlain(value) ? addFields(value, isDeep, []) : undefined;
+  const isDeep = messageClassOf(value) !== undefined;
+  return isDeep || isPlain(value) ? fieldsOf(value, isDeep) : undefined;
 }
 
-function addFields(value: object, isDeep: boolean, fields: unknown[]): OwnFields {
-  for (const [key, field] of Object.entries(value)) {
-    fields.push(key, field);
-    if (isDeep && isOpened(key, field)) addFields(field, isDeep, fields);
-  }
-  return fields;
-}
+/** Shared by all objects without fields, because a message has several. */
+const noFields: OwnFields = [];
 
-/** Returns the index after the fields of a value, or -1 if a field differs. Must be fast. */
-function endOfFields(value: object, isDeep: boolean, fields: OwnFields, from: number): number {
-  let at = from;
-  for (const key of Object.keys(value)) {
+function fieldsOf(value: object, isDeep: boolean): OwnFields {
+  const fields: unknown[] = [];
+  for (const key in value) {
     const field = (value as Record<string, unknown>)[key];
-    if (fields[at] !== key || !Object.is(field, fields[at + 1])) return -1;
-    at += 2;
-    if (isDeep && isOpened(key, field)) at = endOfFields(field, isDeep, fields, at);
-    if (at < 0) return -1;
+    fields.push(key, field, isDeep && isOpened(key, field) ? fieldsOf(field, isDeep) : undefined);
   }
-  return at;
+  return fields.length > 0 ? fields : noFields;
 }
 
-function hasFields(value: object, { fields, isDeep }: Known): boolean {
-  return endOfFields(value, isDeep, fields, 0) === fields.length;
-}
-
-function isMessage(value: object): boolean {
-  return messageClassOf(value) !== undefined;
+/** Must be fast: each checkpoint compares all messages of the thread. `for…in` needs no array of keys. */
+function hasFields(value: object, fields: OwnFields): boolean {
+  let at = 0;
+  for (const key in value) {
+    const field = (value as Record<string, unknown>)[key];
+    if (fields[at] !== key || !Object.is(field, fields[at + 1])) return false;
+    const opened = fields[at + 2] as OwnFields | undefined;
+    if (opened && !hasFields(field as object, opened)) return false;
+    at += 3;
+  }
+  return at === fields.length;
 }
 
 /** The fields of a message that are not compared in depth: copies of its other fields, and the place of its class. */

@@ -8,7 +8,6 @@ import {
 import { encodeGraphValue } from "../values/GraphSerializer.ts";
 import { type Json, tag } from "../values/Json.ts";
 import { unsupportedShape } from "../../../checkpoint/values/unsupportedShape.ts";
-import { blobCellsOf } from "../../../checkpoint/records/blobReferences.ts";
 import { isSameStored, type Item } from "../thread/GraphValue.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
 import { type KnownItems, type OwnFields, ownFields } from "./KnownItems.ts";
@@ -160,7 +159,7 @@ export class ValueCapture {
   /** @throws NotSerializableError */
   value(value: unknown, subject: string): CapturedValue {
     if (isDeltaSnapshot(value)) return { kind: "snapshot", value: this.value(value.value, subject) };
-    if (Array.isArray(value) && isPlainList(value))
+    if (Array.isArray(value) && unsupportedShape(value) === undefined)
       return { kind: "list", items: value.map((item: unknown, at) => this.#item(item, subject, at)) };
     if (isPlainMap(value))
       return {
@@ -178,8 +177,9 @@ export class ValueCapture {
   #item(value: unknown, subject: string, place?: string | number): CapturedItem {
     if (typeof value !== "object" || value === null) return this.#fresh(value, subject, place);
     const known = this.known?.find(this.thread, value);
-    if (known && blobCellsOf(known.stored).length > 0) this.#reusedBlobs.push(known);
-    return known ?? this.#fresh(value, subject, place);
+    if (!known) return this.#fresh(value, subject, place);
+    if (known.isInBlob) this.#reusedBlobs.push(known.item);
+    return known.item;
   }
 
   #fresh(value: unknown, subject: string, place: string | number | undefined): FreshItem {
@@ -196,10 +196,6 @@ export class ValueCapture {
     settled.catch(() => {});
     this.#pending.push(settled);
   }
-}
-
-function isPlainList(value: readonly unknown[]): boolean {
-  return unsupportedShape(value) === undefined && Object.keys(value).length === value.length;
 }
 
 function isPlainMap(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -135,7 +135,7 @@ class ItemWriter {
   }
 
   #item(captured: CapturedItem, search: ItemSearch, place: number | string): Item {
-    if ("stored" in captured) return this.#own(captured);
+    if ("stored" in captured) return search.at(place) === captured ? captured : this.#own(captured);
     const { json, source, fields } = captured;
     if (!source || !fields) return search.find(json, place) ?? this.#add(json);
     const item = this.#made.get(source) ?? search.find(json, place) ?? this.#add(json);
@@ -175,7 +175,7 @@ class ItemSearch {
   ) {}
 
   find(json: Json, place: number | string): Item | undefined {
-    const there = this.#at(place);
+    const there = this.at(place);
     if (there && isStoredAs(there, json)) return there;
     if (isShort(json)) return undefined;
     this.#further ??= indexed(this.further());
@@ -190,7 +190,7 @@ class ItemSearch {
     return (this.#moved ??= indexed(this.before ? itemsOf(this.before) : []));
   }
 
-  #at(place: number | string): Item | undefined {
+  at(place: number | string): Item | undefined {
     const { before } = this;
     if (before?.kind === "one") return before.item;
     if (before?.kind === "list") return typeof place === "number" ? before.list.at(place) : undefined;
