@@ -124,15 +124,9 @@ const nameSchema = z.string().regex(/^[\w-]{1,64}$/, {
 
 const effects: readonly unknown[] = ["none", "idempotent", "reversible", "irreversible"] satisfies ToolEffect[];
 
-export const effectSchema: z.ZodType<ToolEffect> = customText(`one of ${effects.join(", ")}`, (value) =>
-  effects.includes(value),
-);
-
-const shape = {
-  name: nameSchema,
-  description: z.string(),
-  inputSchema: zodSchema,
-  effect: effectSchema.optional(),
+/** The members of a tool that its author can leave out. */
+export const toolSettings = {
+  effect: customText<ToolEffect>(`one of ${effects.join(", ")}`, (value) => effects.includes(value)).optional(),
   dangerous: z.boolean().optional(),
   externalApi: z.boolean().optional(),
   modifiesFiles: z.boolean().optional(),
@@ -140,8 +134,15 @@ const shape = {
   needsApproval: customSchema("true, false or a function", (value) =>
     ["boolean", "function"].includes(typeof value),
   ).optional(),
-  execute: functionSchema(),
   probe: functionSchema().optional(),
+};
+
+const shape = {
+  name: nameSchema,
+  description: z.string(),
+  inputSchema: zodSchema,
+  execute: functionSchema(),
+  ...toolSettings,
 };
 
 const definitionSchema = strictOptions(() => shape);

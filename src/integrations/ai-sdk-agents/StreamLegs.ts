@@ -186,6 +186,6 @@ async function* textOf(parts: AsyncIterable<ProviderPart>): AsyncGenerator<unkno
   for await (const part of parts) if (part.type === "text-delta") yield part["text"];
 }
 
-function streamOf<Part>(parts: AsyncIterable<Part>): ReadableStream<Part> {
+export function streamOf<Part>(parts: AsyncIterable<Part>): ReadableStream<Part> {
   return (ReadableStream as unknown as { from(source: typeof parts): ReadableStream<Part> }).from(parts);
 }

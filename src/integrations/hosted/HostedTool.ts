@@ -3,6 +3,7 @@ import {
   withCode,
   type AnyTool,
   tool,
+  toolSettings,
   type ToolCode,
   type ToolEffect,
   type ToolProbeAnswer,
@@ -47,9 +48,9 @@ export interface HostedTool {
 }
 
 export const hostedToolSettingsSchema: z.ZodType = strictOptions(() => ({
-  effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional(),
+  effect: toolSettings.effect,
   rollback: functionSchema().optional(),
-  probe: functionSchema().optional(),
+  probe: toolSettings.probe,
 }));
 
 /** @param code - omitted if no call can be in doubt. @throws InvalidInputError for a name that models reject */

@@ -1,11 +1,18 @@
 import { z } from "zod";
 import { lateFailures } from "../../agent/tool/callTimeout.ts";
 import { isRepeatable } from "../../agent/tool/recordedCall.ts";
-import { type AnyTool, tool, type Tool, type ToolEffect, type ToolCallOptions } from "../../agent/tool/Tool.ts";
+import {
+  type AnyTool,
+  tool,
+  type Tool,
+  type ToolEffect,
+  type ToolCallOptions,
+  toolSettings,
+} from "../../agent/tool/Tool.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { quoted, quotedList } from "../../errors/AgentPersistenceError.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
-import { functionSchema, numberFrom, objectWithMethods } from "../../internal/options/optionSchemas.ts";
+import { objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 
@@ -37,18 +44,7 @@ const optionsSchema = strictOptions(() => ({
   tools: z
     .record(
       z.string(),
-      strictOptions(() => ({
-        name: z.string().optional(),
-        effect: z.string().optional(),
-        dangerous: z.boolean().optional(),
-        externalApi: z.boolean().optional(),
-        modifiesFiles: z.boolean().optional(),
-        timeoutMs: numberFrom(0).optional(),
-        needsApproval: z
-          .union([z.boolean(), functionSchema()], { error: "expected a boolean or a function" })
-          .optional(),
-        probe: functionSchema().optional(),
-      })),
+      strictOptions(() => ({ name: z.string().optional(), ...toolSettings })),
     )
     .optional(),
 }));

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { effectSchema, toolSchema, type AnyTool, type Tool, type ToolEffect } from "../../agent/tool/Tool.ts";
+import { toolSettings, toolSchema, type AnyTool, type Tool, type ToolEffect } from "../../agent/tool/Tool.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { customSchema, numberFrom, integerFrom } from "../../internal/options/optionSchemas.ts";
 
@@ -26,7 +26,7 @@ const registrationSchema = z.object({
     "a function or a tool",
     (value) => typeof value === "function" || toolSchema.safeParse(value).success,
   ),
-  options: strictOptions(() => ({ effect: effectSchema.optional() })),
+  options: strictOptions(() => ({ effect: toolSettings.effect })),
 });
 
 /**

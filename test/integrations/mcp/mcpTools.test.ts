@@ -421,7 +421,12 @@ describe("tools of an MCP server", () => {
       { tools: { book: { effects: "none" } } },
       'did you mean "effect"',
     ],
-    ["a wrong effect", listing(() => page(["book"])), { tools: { book: { effect: "safe" } } }, 'at "effect"'],
+    [
+      "a wrong effect",
+      listing(() => page(["book"])),
+      { tools: { book: { effect: "safe" } } },
+      'at "tools.book.effect"',
+    ],
     ["two tools of one name", listing(() => page(["a.b", "a/b"])), undefined, '"a.b" and "a/b" are both named "a_b"'],
     ["a name too long for models", listing(() => page(["a".repeat(65)])), undefined, "expected 1 to 64 letters"],
     ["a list without tools", listing(() => ({})), undefined, 'at "tools"'],

@@ -17,6 +17,7 @@ import { EventQueue } from "../../hosted/EventQueue.ts";
 import type { ResponsePieces, HostedPiece, HostedPieces } from "../../hosted/HostedPieces.ts";
 import { hostedResponseOf, generationOf, identified, withCallId, promptWithProviderIds } from "./providerResponse.ts";
 import { isInterrupted, isOwnCall, StreamedGeneration } from "../../ai-sdk/StreamedGeneration.ts";
+import { streamOf } from "../StreamLegs.ts";
 
 const streamSchema = z.looseObject({ stream: objectWithMethods<ReadableStream>("getReader") });
 
@@ -168,8 +169,12 @@ function recordedStream(
     .catch((error: unknown) => (streamed.hasFailed ? undefined : reader.cancel(error)))
     .catch(() => undefined);
   forward().catch((error: unknown) => fail(error).then(() => parts.fail(error)));
-  const cancel = async (reason: unknown) => void (await Promise.all([fail(reason), reader.cancel(reason)]));
-  return streamOf(parts[Symbol.asyncIterator](), cancel);
+  const leave = async (reason: unknown): Promise<IteratorReturnResult<undefined>> => {
+    await Promise.all([fail(reason), reader.cancel(reason)]);
+    return { done: true, value: undefined };
+  };
+  const read = parts[Symbol.asyncIterator]();
+  return streamOf({ [Symbol.asyncIterator]: () => ({ next: () => read.next(), return: leave }) });
 }
 
 /** Adds a part to the response and shows its text to other processes. Returns the part with the library's call id. */
@@ -188,20 +193,6 @@ function withIds(content: readonly ProviderPart[], recorded: readonly ProviderPa
   return content.map((part, index) =>
     isOwnCall(part) ? withCallId(part, { own: recorded[index]?.["toolCallId"], provided: part["toolCallId"] }) : part,
   );
-}
-
-function streamOf(
-  parts: AsyncIterator<ProviderPart, void, undefined>,
-  cancel: (reason: unknown) => unknown = () => parts.return?.(),
-): ReadableStream<ProviderPart> {
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await parts.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: async (reason) => void (await cancel(reason)),
-  });
 }
 
 /**

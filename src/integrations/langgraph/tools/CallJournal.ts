@@ -30,7 +30,7 @@ import type { GraphToolSettings } from "./GraphTool.ts";
 import { isLetThrough, letThrough } from "./letThrough.ts";
 import type { PutsInFlight } from "../write/WriteOrder.ts";
 import type { RefusedTasks } from "./RefusedTasks.ts";
-import { answerTo, capturedOutput, callEndOf, recordedOutput, settledOutput } from "./storedOutput.ts";
+import { answerTo, capturedOutput, callEndOf, recordedOutput, settledEnd } from "./storedOutput.ts";
 import type { CallPlace, TaskPlace } from "./TaskPlace.ts";
 
 interface CallJournalOptions {
@@ -109,11 +109,10 @@ export class CallJournal {
     const settlement = checkSettlement(given, id);
     const { threads, coder } = this.#options;
     const subject = `the settled output of call ${quoted(id)}`;
-    const captured = await settledOutput(coder, settlement, subject);
+    const end = await settledEnd(coder, settlement, subject);
     await threads.use(threadId, async (thread) => {
       this.#assertInDoubt(thread, id);
-      const end = captured ? callEndOf(thread, captured, subject) : endWithoutOutput(settlement);
-      thread.append([{ kind: "call_end", call: id, end: { ...end, settled: "outside" } }]);
+      thread.append([{ kind: "call_end", call: id, end: { ...end(thread), settled: "outside" } }]);
       await thread.durable();
     });
   }
@@ -243,9 +242,9 @@ export class CallJournal {
       open.delete(facts.call);
     }
     const captured = await capturedOutput(this.#options.coder, output, subject);
-    recordEnd(performance, callEndOf(thread, captured, subject));
-    if (captured.kind === "lost") throw captured.error;
-    return { output };
+    const end = callEndOf(thread, captured, subject);
+    recordEnd(performance, end);
+    return end.lost ? this.#replayed(performance, end) : { output };
   }
 
   async #replayed({ thread, made, facts }: Performance, end: StoredCallEnd): Promise<CallCompletion> {
@@ -275,8 +274,7 @@ export class CallJournal {
     });
     if (settlement === "not-done" || settlement === "retry") return this.#performed(performance);
     const subject = `the settled output of tool "${facts.tool}"`;
-    const captured = await settledOutput(this.#options.coder, settlement, subject);
-    const end = captured ? callEndOf(thread, captured, subject) : endWithoutOutput(settlement);
+    const end = (await settledEnd(this.#options.coder, settlement, subject))(thread);
     recordEnd(performance, { ...end, settled: by });
     return this.#replayed(performance, end);
   }
@@ -326,11 +324,6 @@ function failureOf(error: unknown, { signal }: MadeCall): StoredCallEnd | undefi
 /** Returns whether an error is a signal of LangGraph that interrupts a node or leaves a graph. */
 function isBubbleUp(error: unknown): boolean {
   return (Object(error) as { readonly is_bubble_up?: unknown }).is_bubble_up === true;
-}
-
-function endWithoutOutput(settlement: ToolCallSettlement): StoredCallEnd {
-  if (settlement === "unknown") return { unknown: true };
-  return typeof settlement === "object" && "error" in settlement ? { error: settlement.error } : {};
 }
 
 export function journalOf(checkpointer: unknown): CallJournal | undefined {

@@ -1,15 +1,14 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StructuredToolInterface, DynamicTool } from "@langchain/core/tools";
 import type { InferInteropZodOutput, InteropZodType } from "@langchain/core/utils/types";
-import { z } from "zod";
-import type { ToolEffect, ToolProbeAnswer } from "../../../agent/tool/Tool.ts";
-import { functionSchema } from "../../../internal/options/optionSchemas.ts";
+import type { z } from "zod";
+import { type ToolEffect, type ToolProbeAnswer, toolSettings } from "../../../agent/tool/Tool.ts";
 import { strictOptions } from "../../../internal/options/checkSchema.ts";
 import type { HostedProbe } from "../../hosted/HostedTool.ts";
 
 export const graphToolSettingsSchema: z.ZodType = strictOptions(() => ({
-  effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional(),
-  probe: functionSchema().optional(),
+  effect: toolSettings.effect,
+  probe: toolSettings.probe,
 }));
 
 export type ToolConfig = RunnableConfig<Record<string, unknown>> & {

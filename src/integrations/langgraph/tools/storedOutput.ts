@@ -1,6 +1,7 @@
+import { lostOutput } from "../../../agent/tool/recordedCall.ts";
 import type { ToolCallSettlement } from "../../../doubt/ToolCallInDoubt.ts";
 import { NotSerializableError } from "../../../errors/storedDataErrors.ts";
-import { reasonOf } from "../../../internal/reasonOf.ts";
+import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import type { OwnedThread } from "../saver/StoredThreads.ts";
 import type { StoredCallEnd } from "../thread/GraphRecord.ts";
 import type { Json } from "../values/Json.ts";
@@ -8,7 +9,7 @@ import type { ValueCoder } from "../write/ValueCoder.ts";
 
 export type CapturedOutput =
   | { readonly kind: "output" | "command"; readonly json: Json }
-  | { readonly kind: "lost"; readonly error: NotSerializableError };
+  | { readonly kind: "lost"; readonly lost: NonNullable<StoredCallEnd["lost"]> };
 
 /** Encodes the output of a call at once, because the caller can change it later. */
 export async function capturedOutput(coder: ValueCoder, output: unknown, subject: string): Promise<CapturedOutput> {
@@ -17,32 +18,31 @@ export async function capturedOutput(coder: ValueCoder, output: unknown, subject
     const json = await coder.encode(command ?? output, subject);
     return { kind: command ? "command" : "output", json };
   } catch (error) {
-    const refusal =
-      error instanceof NotSerializableError
-        ? error
-        : new NotSerializableError(subject, "", `cannot be stored: ${reasonOf(error)}`);
-    return { kind: "lost", error: refusal };
+    return { kind: "lost", lost: lostOutput(error) };
   }
 }
 
-/** Encodes the output that a settlement gives to a call, if any. @throws NotSerializableError */
-export async function settledOutput(
+/**
+ * Returns a function that builds the outcome that a settlement gives to a call.
+ *
+ * @throws NotSerializableError
+ */
+export async function settledEnd(
   coder: ValueCoder,
   settlement: ToolCallSettlement,
   subject: string,
-): Promise<CapturedOutput | undefined> {
-  if (typeof settlement !== "object" || !("output" in settlement)) return undefined;
+): Promise<(thread: OwnedThread) => StoredCallEnd> {
+  if (settlement === "unknown") return () => ({ unknown: true });
+  if (typeof settlement !== "object") return () => ({});
+  if ("error" in settlement) return () => ({ error: settlement.error });
   const captured = await capturedOutput(coder, settlement.output, subject);
-  if (captured.kind === "lost") throw captured.error;
-  return captured;
+  if (captured.kind === "lost") throw new NotSerializableError(subject, captured.lost.path, captured.lost.reason);
+  return (thread) => callEndOf(thread, captured, subject);
 }
 
 /** Builds the outcome of a call. Append the outcome in the same turn of the event loop. */
 export function callEndOf(thread: OwnedThread, captured: CapturedOutput, subject: string): StoredCallEnd {
-  if (captured.kind === "lost") {
-    const { path, reason } = captured.error;
-    return { lost: { path, reason } };
-  }
+  if (captured.kind === "lost") return { lost: captured.lost };
   const value = thread.value(captured.json, subject);
   return captured.kind === "command" ? { command: value } : { output: value };
 }
@@ -93,6 +93,5 @@ function commandFields(value: unknown): object | undefined {
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) === Object.prototype)
     return undefined;
   const { lg_name: name, graph, update, resume, goto } = value as Readonly<Record<string, unknown>>;
-  if (name !== "Command") return undefined;
-  return Object.fromEntries(Object.entries({ graph, update, resume, goto }).filter(([, part]) => part !== undefined));
+  return name === "Command" ? withoutUndefined({ graph, update, resume, goto }) : undefined;
 }

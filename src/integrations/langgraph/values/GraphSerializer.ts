@@ -5,6 +5,7 @@ import { Document } from "@langchain/core/documents";
 import { classNamed, nameOfClass } from "../../../checkpoint/values/classRegistry.ts";
 import { bigintOf, unsupportedBigint, unsupportedShape, keyPath } from "../../../checkpoint/values/unsupportedShape.ts";
 import { fromBase64Url, toBase64Url } from "../../../internal/bytes.ts";
+import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import { messageOf, messageClassOf, messageFields } from "./messageFields.ts";
 import { define, maximumDepth } from "../../../internal/frozenCopy.ts";
 
@@ -242,9 +243,7 @@ function encodeLangGraph(value: object, walk: Walk): Json | undefined {
 function fieldsOfPlain(name: unknown, value: object): object | undefined {
   const { node, args, timeout, graph, update, resume, goto } = value as Readonly<Record<string, unknown>>;
   if (name === "Send") return { node, args, ...(timeout !== undefined && { timeout }) };
-  if (name !== "Command") return undefined;
-  const fields = Object.entries({ lg_name: name, graph, update, resume, goto });
-  return Object.fromEntries(fields.filter(([, field]) => field !== undefined));
+  return name === "Command" ? withoutUndefined({ lg_name: name, graph, update, resume, goto }) : undefined;
 }
 
 function dateOf(value: Date, walk: Walk): Json {
