@@ -203,7 +203,7 @@ export class Schedules {
     const { current } = (await readShape(scheduleShape, { log: this.#logs.log, id: scheduleId })).state;
     if (!current || current.starting || current.waiting.length === 0) return false;
     const isDue = current.next !== undefined && current.next <= this.#logs.clock.now();
-    return !isDue && current.overlap === "queue" && (await isUnfinished(this.#logs, current.lastTaskId));
+    return !isDue && current.overlap !== "cancel" && (await isUnfinished(this.#logs, current.lastTaskId));
   }
 
   /** Returns the schedule after a tick. */

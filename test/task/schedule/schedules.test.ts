@@ -159,12 +159,13 @@ describe.each(queueStorages)("$name: schedules", (storage) => {
     expect(await schedules.get("s")).toMatchObject({ waiting: [], lastTaskId: `s@${at(3)}` });
   });
 
-  it("own no schedule while its only due ticks wait for an unfinished task", async () => {
+  it.each(["queue", "skip"] as const)("own no schedule while its only due ticks wait: %s", async (overlap) => {
     const { clock, schedules, tasks, complete, list } = await setup({ overlap: "queue" });
     for (let n = 0; n < 2; n++) {
       clock.advance(hour);
       await schedules.tick();
     }
+    await tasks.schedule({ ...hourly, overlap });
     const open = vi.spyOn(ShapedLog, "open");
     onTestFinished(() => open.mockRestore());
     for (let n = 0; n < 5; n++) await schedules.tick();
