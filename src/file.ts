@@ -1,7 +1,10 @@
-export { FilePersistenceStorageProvider } from "./storage/file/FilePersistenceStorageProvider.ts";
-export type { FileProviderOptions } from "./storage/file/FilePersistenceStorageProvider.ts";
+export {
+  FilePersistenceStorageProvider,
+  FileRecordLog,
+  type FileProviderOptions,
+  type FileRecordLogOptions,
+} from "./storage/file/FileRecordLog.ts";
 export { FileBlobStore, type FileBlobStoreOptions } from "./storage/file/FileBlobStore.ts";
-export { FileRecordLog, type FileRecordLogOptions } from "./storage/file/FileRecordLog.ts";
 export type { FileSystem } from "./nodejs/FileSystem.ts";
 export { nodeFileSystem } from "./nodejs/nodeFileSystem.ts";
 export type { SalvageReport } from "./storage/file/salvageAgent.ts";

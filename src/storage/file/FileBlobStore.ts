@@ -16,31 +16,17 @@ import {
   replaceAtomically,
 } from "./layout/AgentFolder.ts";
 import { join, resolve } from "node:path";
-import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
-import type { BlobStore } from "../BlobStore.ts";
-import { formatBlobReference, parseBlobReference } from "../blobs.ts";
+import { HashedBlobs, formatBlobReference, parseBlobReference } from "../blobs.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
 
 /** Stores blobs as files that are named by content and owner, so two owners never write or remove the same file. */
-export class AgentBlobs implements BlobStore {
+export class AgentBlobs extends HashedBlobs {
   readonly #backend: Pick<FileBackend, "disk" | "sha256" | "tasks">;
 
   constructor(backend: Pick<FileBackend, "disk" | "sha256" | "tasks">) {
+    super(() => Promise.resolve(backend.sha256));
     this.#backend = backend;
-  }
-
-  async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
-    const reference = formatBlobReference({ hash: this.#backend.sha256.hex(bytes), generation, encoding });
-    await this.putNamed(agentId, reference, bytes);
-    return reference;
-  }
-
-  async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
-    const bytes = await this.getNamed(agentId, reference);
-    if (bytes && this.#backend.sha256.hex(bytes) !== parseBlobReference(reference)?.hash)
-      throw new CorruptBlobError(agentId, reference, undefined, { place: pathOf(this.folder(agentId), reference) });
-    return bytes;
   }
 
   async putNamed(agentId: string, reference: string, bytes: Uint8Array): Promise<void> {
@@ -87,6 +73,10 @@ export class AgentBlobs implements BlobStore {
     const parsed = parseBlobReference(reference);
     if (bytes && parsed) await this.put(toAgentId, parsed.generation, bytes, parsed.encoding);
     return bytes !== undefined;
+  }
+
+  protected async placeOf(agentId: string, reference: string): Promise<string | undefined> {
+    return pathOf(this.folder(agentId), reference);
   }
 
   protected folder(agentId: string): AgentFolder {

@@ -12,7 +12,7 @@ import { publishReplacement, publishSegment } from "./owner/OwnedSegment.ts";
 import { releaseGeneration } from "./owner/OwnerLiveness.ts";
 import type { Held, Taken } from "./takeOwnership.ts";
 import type { OwnLog } from "./read/LogLoader.ts";
-import { openReader } from "./read/LogReader.ts";
+import { LogReader } from "./read/LogReader.ts";
 import { StateFile } from "./StateFile.ts";
 import { inLargeParts } from "../../internal/bytes.ts";
 import type { DiskFile } from "../../nodejs/Disk.ts";
@@ -130,7 +130,7 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
   }
 
   protected async idAt(position: number): Promise<string | undefined> {
-    const [entry] = await openReader(this.#backend, this.#folder).read({ after: position - 1, upTo: position });
+    const [entry] = await new LogReader(this.#folder, this.#backend).read({ after: position - 1, upTo: position });
     return entry?.id;
   }
 

@@ -11,6 +11,11 @@ import type { ProcessIdentity } from "../../nodejs/ProcessIdentity.ts";
 import { nodeFileSystem } from "../../nodejs/nodeFileSystem.ts";
 import { nodeProcessIdentity } from "../../nodejs/nodeProcessIdentity.ts";
 import type { BlobStore } from "../BlobStore.ts";
+import {
+  LogPersistenceStorageProvider,
+  logProviderShape,
+  type LogProviderOptions,
+} from "../LogPersistenceStorageProvider.ts";
 import type {
   AgentSummary,
   LastAppend,
@@ -35,7 +40,7 @@ import { type Judgement, OwnerLiveness } from "./owner/OwnerLiveness.ts";
 import { SegmentPublisher } from "./owner/SegmentPublisher.ts";
 import { AgentFolder, assertNoLinks, replaceAtomically, segmentGenerations } from "./layout/AgentFolder.ts";
 import { takeOwnership } from "./takeOwnership.ts";
-import { openReader } from "./read/LogReader.ts";
+import { LogReader } from "./read/LogReader.ts";
 import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvageAgent.ts";
 import { listAgents } from "./listAgents.ts";
 import { dirname, join, resolve } from "node:path";
@@ -62,7 +67,7 @@ export interface FileRecordLogOptions {
   readonly sha256?: Sha256 | undefined;
 }
 
-export const fileRecordLogShape: Readonly<Record<keyof FileRecordLogOptions, z.ZodType>> = {
+const fileRecordLogShape: Readonly<Record<keyof FileRecordLogOptions, z.ZodType>> = {
   ...leaseOptions,
   directory: nonEmptyString.optional(),
   reserveBytes: numberFrom(0).optional(),
@@ -147,13 +152,13 @@ export class FileRecordLog implements RecordLog {
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
     checkSchema(logArguments.read, options, "options of read()");
     // `yield*` would wait several times per entry.
-    const reader = openReader(this.#backend, this.#folder(agentId));
+    const reader = new LogReader(this.#folder(agentId), this.#backend);
     for (const entry of await reader.read(options, this.#owned.of(agentId)?.forReader())) yield entry;
   }
 
   async *encodedAppends(agentId: string, options: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
     checkSchema(logArguments.encodedAppends, options, "options of encodedAppends()");
-    for (const line of await openReader(this.#backend, this.#folder(agentId)).lines(options.upTo)) yield line;
+    for (const line of await new LogReader(this.#folder(agentId), this.#backend).lines(options.upTo)) yield line;
   }
 
   async receive(agentId: string, owner: LogOwner, received: StoredAppends, last: LastAppend): Promise<OwnedLog> {
@@ -177,11 +182,11 @@ export class FileRecordLog implements RecordLog {
   }
 
   async unremovedBytes(agentId: string): Promise<number> {
-    return openReader(this.#backend, this.#folder(agentId)).unremovedBytes();
+    return new LogReader(this.#folder(agentId), this.#backend).unremovedBytes();
   }
 
   async end(agentId: string): Promise<LogEnd> {
-    return openReader(this.#backend, this.#folder(agentId)).end();
+    return new LogReader(this.#folder(agentId), this.#backend).end();
   }
 
   async owner(agentId: string): ReturnType<RecordLog["owner"]> {
@@ -260,6 +265,31 @@ export class FileRecordLog implements RecordLog {
   #folder(agentId: string): AgentFolder {
     this.#owned.assertUsable(agentId);
     return new AgentFolder(this.#backend.tasks, agentId, this.#backend.sha256);
+  }
+}
+
+/** Options of {@link FilePersistenceStorageProvider}. */
+export interface FileProviderOptions extends FileRecordLogOptions, Omit<LogProviderOptions, "sha256"> {}
+
+const providerSchema = strictOptions(() => ({ ...fileRecordLogShape, ...logProviderShape }));
+
+/**
+ * Stores agents in a local directory. A resolved save survives crashes and power loss. Several processes may share the
+ * directory. Created files and directories are readable only by the current user.
+ *
+ * @throws InvalidInputError if an option is unknown or invalid.
+ *
+ * @example
+ * ```ts
+ * const storage = new FilePersistenceStorageProvider({ directory: "./agents" });
+ * const agent = new AIAgent({ promptExecutor, llmModel }).install(Persistence, { storage });
+ * ```
+ */
+export class FilePersistenceStorageProvider extends LogPersistenceStorageProvider {
+  constructor(options: FileProviderOptions = {}) {
+    checkSchema(providerSchema, options, "options of the file storage");
+    const { inlineThresholdBytes, compressThresholdBytes, sha256 = nodeSha256, ...log } = options;
+    super(new FileRecordLog({ ...log, sha256 }), { inlineThresholdBytes, compressThresholdBytes, sha256 });
   }
 }
 

@@ -4,7 +4,7 @@ import { decodeState, encodeState, type StoredSummary } from "./layout/stateJson
 import type { AgentSummary, RebuiltSummary } from "../RecordLog.ts";
 import type { Marked } from "./index/StatusIndex.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
-import { openReader } from "./read/LogReader.ts";
+import { LogReader } from "./read/LogReader.ts";
 import { basename, join } from "node:path";
 
 type Backend = Pick<FileBackend, "disk" | "sha256" | "identity" | "index" | "tasks">;
@@ -103,7 +103,7 @@ export class StateFile {
     if (await this.#accepts(state, taken)) return undefined;
     const file = this.#folder.state;
     const isDamaged = state ? !state.changing : (await this.#backend.disk.stat(file)) !== undefined;
-    const { summary } = await openReader(this.#backend, this.#folder).lastSummary();
+    const { summary } = await new LogReader(this.#folder, this.#backend).lastSummary();
     if (!summary) return undefined;
     await this.#backend.index.mark(this.#name, { summary, generation: 0 });
     this.#marked = { summary, generation };
@@ -123,7 +123,7 @@ export class StateFile {
   /** Whether the file matches the log. Reads the log only if the log is longer than the file says. */
   async #isCurrent({ summary, end }: StoredSummary, { end: found, summary: last }: FoundLog): Promise<boolean> {
     if (!last && end?.position === found.position) return true;
-    const recorded = last ?? (await openReader(this.#backend, this.#folder).lastSummary()).summary;
+    const recorded = last ?? (await new LogReader(this.#folder, this.#backend).lastSummary()).summary;
     return recorded !== undefined && this.#encoded(recorded) === this.#encoded(summary);
   }
 

@@ -22,7 +22,7 @@ import type { Marked } from "./index/StatusIndex.ts";
 import { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import { lineBreak, decodeControl } from "./layout/Segment.ts";
 import type { StoredSummary } from "./layout/stateJson.ts";
-import { openReader } from "./read/LogReader.ts";
+import { LogReader } from "./read/LogReader.ts";
 import { readState } from "./StateFile.ts";
 import { join } from "node:path";
 
@@ -320,7 +320,7 @@ async function listed(backend: FileBackend, name: string, atLeast: number): Prom
   await assertNoLinks(disk, [checkpoints]);
   const agentId = state?.summary.agentId ?? (await agentIdOf(backend, name));
   if (agentId === undefined) return nameless(backend, name, newest);
-  const found = await openReader(backend, new AgentFolder(tasks, agentId, sha256)).lastSummary();
+  const found = await new LogReader(new AgentFolder(tasks, agentId, sha256), backend).lastSummary();
   return { ...found, newest, ...(state?.changing && { pending: state }) };
 }
 

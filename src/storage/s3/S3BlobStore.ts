@@ -1,12 +1,10 @@
-import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import { StorageError, type StorageFailure } from "../../errors/storageErrors.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { customSchema, nonEmptyString, objectWithMethods, sha256Schema } from "../../internal/options/optionSchemas.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import type { BlobStore } from "../BlobStore.ts";
-import { formatBlobReference, parseBlobReference } from "../blobs.ts";
+import { HashedBlobs, parseBlobReference } from "../blobs.ts";
 import { utf8 } from "../../internal/bytes.ts";
 import { quoted } from "../../errors/AgentPersistenceError.ts";
 
@@ -55,38 +53,18 @@ const optionsSchema = strictOptions(() => ({
  * const storage = new PostgresPersistenceStorageProvider({ client: pool, blobs });
  * ```
  */
-export class S3BlobStore implements BlobStore {
+export class S3BlobStore extends HashedBlobs {
   readonly #client: S3Client;
   readonly #bucket: string;
   readonly #prefix: string;
-  readonly #sha256: () => Promise<Sha256>;
 
   constructor(options: S3BlobStoreOptions) {
     checkSchema(optionsSchema, options, "options of the S3 blobs");
     const { client, bucket, prefix = "", sha256 } = options;
+    super(sha256 === undefined ? platformSha256 : () => Promise.resolve(sha256));
     this.#client = client;
     this.#bucket = bucket;
     this.#prefix = prefix;
-    this.#sha256 = sha256 === undefined ? platformSha256 : () => Promise.resolve(sha256);
-  }
-
-  /** @throws StorageError if the bucket cannot be written. */
-  async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
-    assertAgentId(agentId);
-    // The caller may change its bytes after this method returns.
-    const copy = new Uint8Array(bytes);
-    const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy), generation, encoding });
-    await this.putNamed(agentId, reference, copy);
-    return reference;
-  }
-
-  /** @throws CorruptBlobError if the object was changed. @throws StorageError if the object cannot be read. */
-  async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
-    const bytes = await this.getNamed(agentId, reference);
-    if (!bytes || (await this.#sha256()).hex(bytes) === parseBlobReference(reference)?.hash) return bytes;
-    const at = await this.#at(agentId, reference);
-    const place = `the object ${at.Key} of the bucket ${at.Bucket}`;
-    throw new CorruptBlobError(agentId, reference, undefined, { place });
   }
 
   async putNamed(agentId: string, reference: string, bytes: Uint8Array): Promise<void> {
@@ -118,6 +96,11 @@ export class S3BlobStore implements BlobStore {
     await this.#ask("delete of a blob", agentId, () => this.#client.deleteObject(at));
   }
 
+  protected async placeOf(agentId: string, reference: string): Promise<string> {
+    const { Bucket, Key } = await this.#at(agentId, reference);
+    return `the object ${Key} of the bucket ${Bucket}`;
+  }
+
   async #read(at: object): Promise<Uint8Array | undefined> {
     try {
       const { Body } = await this.#client.getObject(at);
@@ -129,7 +112,7 @@ export class S3BlobStore implements BlobStore {
   }
 
   async #at(agentId: string, reference: string) {
-    const agent = (await this.#sha256()).hex(agentId);
+    const agent = (await this.sha256()).hex(agentId);
     return { Bucket: this.#bucket, Key: `${this.#prefix}${agent}/${reference.slice("blob://".length)}` };
   }
 

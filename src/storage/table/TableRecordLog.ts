@@ -25,15 +25,15 @@ import type {
 } from "../RecordLog.ts";
 import { askAgain, askTableAgain, type RetriedTable, askTable } from "./askTable.ts";
 import { createAgents } from "./createAgents.ts";
-import { fits, listTable, listedSummary } from "./listTable.ts";
+import { listTable, listedSummary } from "./listTable.ts";
+import { isSelected } from "../summaries.ts";
 import type { LogTable, TableClaimed, TableListed, TableSighting, TableBlobs, TablePage } from "./LogTable.ts";
 import { type TableBackend, TableOwnedLog } from "./TableOwnedLog.ts";
 import { TableOwners } from "./TableOwners.ts";
 import { longestLeaseMs } from "../lease/Sightings.ts";
 import { type TableLogEnd, TableReader } from "./TableReader.ts";
 import type { z } from "zod";
-import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
-import { formatBlobReference, parseBlobReference } from "../blobs.ts";
+import { HashedBlobs, parseBlobReference } from "../blobs.ts";
 
 /** Options of a storage that keeps logs in database tables. */
 export interface TableRecordLogOptions {
@@ -145,13 +145,13 @@ export class TableRecordLog implements RecordLog {
   }
 
   async *list({ limit = Infinity, ...selection }: ListOptions = {}): AsyncGenerator<AgentSummary> {
-    const { free } = selection;
+    const { free, after: _applied, ...fields } = selection;
     this.#owned.assertOpen();
     const sha256 = await this.#sha256();
     let left = limit;
     for await (const listed of left > 0 ? listTable(this.#retried, selection, free ? Infinity : left) : []) {
       const summary = listedSummary(listed, this.table, sha256);
-      if (!fits(summary, selection) || (free && this.#isOwned(listed))) continue;
+      if (!isSelected(summary, fields) || (free && this.#isOwned(listed))) continue;
       yield summary;
       if (--left <= 0) return;
     }
@@ -303,29 +303,14 @@ function busy(
 }
 
 /** Stores blobs in a table by agent and reference. Blobs never change, so calls can be retried. */
-class TableBlobStore implements BlobStore {
+class TableBlobStore extends HashedBlobs {
   readonly #blobs: TableBlobs;
   readonly #retried: RetriedTable;
-  readonly #sha256: () => Promise<Sha256>;
 
   constructor(blobs: TableBlobs, retried: RetriedTable, sha256: () => Promise<Sha256>) {
+    super(sha256);
     this.#blobs = blobs;
     this.#retried = retried;
-    this.#sha256 = sha256;
-  }
-
-  async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
-    // Copies the bytes, because a slice of a Node Buffer shares its memory with a larger buffer.
-    const copy = new Uint8Array(bytes);
-    const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy), generation, encoding });
-    await this.putNamed(agentId, reference, copy);
-    return reference;
-  }
-
-  async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
-    const bytes = await this.getNamed(agentId, reference);
-    if (!bytes || (await this.#sha256()).hex(bytes) === parseBlobReference(reference)?.hash) return bytes;
-    throw new CorruptBlobError(agentId, reference, undefined, { place: this.#retried.table.name });
   }
 
   async putNamed(agentId: string, reference: string, bytes: Uint8Array): Promise<void> {
@@ -351,6 +336,10 @@ class TableBlobStore implements BlobStore {
     assertAgentId(agentId);
     if (parseBlobReference(reference) === undefined) return;
     await this.#ask("delete of a blob", agentId, () => this.#blobs.delete(agentId, reference));
+  }
+
+  protected async placeOf(): Promise<string> {
+    return this.#retried.table.name;
   }
 
   #ask<Result>(operation: string, agentId: string, call: () => Promise<Result>): Promise<Result> {

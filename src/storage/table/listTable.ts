@@ -1,5 +1,5 @@
 import type { AgentSummary, ListOptions } from "../RecordLog.ts";
-import { compareSummaries, isSelected, unreadable, unreadableSummary } from "../summaries.ts";
+import { compareSummaries, unreadable, unreadableSummary } from "../summaries.ts";
 import { object } from "../../checkpoint/format/fieldTests.ts";
 import { parsedJson } from "../../internal/parsedJson.ts";
 import { isSummary } from "../appends/isSummary.ts";
@@ -50,11 +50,6 @@ function narrowingOf({ status, dueBefore, updatedBefore }: Selection): Omit<Tabl
     dueBefore: timeOf(dueBefore),
     updatedBefore: timeOf(updatedBefore),
   };
-}
-
-/** Whether a summary matches the selection. The table already applies `after`. */
-export function fits(summary: AgentSummary, { after: _after, free: _free, ...selection }: Selection): boolean {
-  return isSelected(summary, selection);
 }
 
 /**

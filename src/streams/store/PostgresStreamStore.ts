@@ -14,7 +14,14 @@ import {
 } from "../../storage/postgres/PostgresConnection.ts";
 import { defaultSchema, schemaName } from "../../storage/postgres/postgresNames.ts";
 import { askTable } from "../../storage/table/askTable.ts";
-import { type StreamEntry, lastNumber, type StreamPlace, type StreamStore, visibleEntries } from "./StreamStore.ts";
+import {
+  type StreamEntry,
+  lastNumber,
+  type StreamPlace,
+  type StreamRow,
+  type StreamStore,
+  visibleRows,
+} from "./StreamStore.ts";
 
 /** Options of {@link PostgresStreamStore}. */
 export interface PostgresStreamStoreOptions {
@@ -34,12 +41,6 @@ const optionsSchema = strictOptions(() => ({
   migrate: z.boolean().optional(),
   listen: functionSchema<PostgresListen>().optional(),
 }));
-
-interface Row {
-  readonly writer: string | number;
-  readonly first: string | number;
-  readonly chunks: string;
-}
 
 const database = { name: "Postgres", reasonOf: postgresFailure, adviceOn: postgresAdvice };
 
@@ -81,14 +82,9 @@ export class PostgresStreamStore implements StreamStore {
       WHERE id = $1::bytea AND writer = (SELECT max(writer) FROM ${streams} WHERE id = $1::bytea)
         AND (writer > $2::bigint OR last > $3::bigint)`;
     const rows = await this.#ask("read", () =>
-      this.#connection.rows<Row>(sql, utf8(streamId), after.writer, after.number),
+      this.#connection.rows<StreamRow>(sql, utf8(streamId), after.writer, after.number),
     );
-    const entries = rows.map(({ writer, first, chunks }) => ({
-      writer: Number(writer),
-      first: Number(first),
-      chunks: JSON.parse(chunks) as string[],
-    }));
-    return visibleEntries(entries, after);
+    return visibleRows(rows, after);
   }
 
   async remove(streamId: string, upTo?: StreamPlace): Promise<void> {

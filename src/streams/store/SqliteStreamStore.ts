@@ -3,7 +3,14 @@ import { StorageError } from "../../errors/storageErrors.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { SqliteConnection, sqliteFailure, type SqliteDatabase } from "../../storage/sqlite/SqliteConnection.ts";
-import { type StreamEntry, lastNumber, type StreamPlace, type StreamStore, visibleEntries } from "./StreamStore.ts";
+import {
+  type StreamEntry,
+  lastNumber,
+  type StreamPlace,
+  type StreamRow,
+  type StreamStore,
+  visibleRows,
+} from "./StreamStore.ts";
 
 /** Options of {@link SqliteStreamStore}. */
 export interface SqliteStreamStoreOptions {
@@ -25,12 +32,6 @@ const schema = `CREATE TABLE IF NOT EXISTS ${table} (
   chunks TEXT NOT NULL,
   PRIMARY KEY (id, writer, first)
 ) WITHOUT ROWID`;
-
-interface Row {
-  readonly writer: number;
-  readonly first: number;
-  readonly chunks: string;
-}
 
 /**
  * Stores streams in the table `agent_persistence_streams` of an SQLite database, for several processes on one machine.
@@ -57,13 +58,8 @@ export class SqliteStreamStore implements StreamStore {
     const id = JSON.stringify(streamId);
     const sql = `SELECT writer, first, chunks FROM ${table}
       WHERE id = ? AND writer = (SELECT max(writer) FROM ${table} WHERE id = ?) AND (writer > ? OR last > ?)`;
-    const rows = this.#call("read", () => this.#connection.all<Row>(sql, id, id, after.writer, after.number));
-    const entries = rows.map(({ writer, first, chunks }) => ({
-      writer,
-      first,
-      chunks: JSON.parse(chunks) as string[],
-    }));
-    return visibleEntries(entries, after);
+    const rows = this.#call("read", () => this.#connection.all<StreamRow>(sql, id, id, after.writer, after.number));
+    return visibleRows(rows, after);
   }
 
   async remove(streamId: string, upTo?: StreamPlace): Promise<void> {

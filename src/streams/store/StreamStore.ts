@@ -77,6 +77,23 @@ export function visibleEntries<Entry extends EntryPlace>(
     .toSorted((one, other) => one.first - other.first);
 }
 
+/** A row of an entry in a database. Some drivers return numbers as texts. `chunks` is a JSON array. */
+export interface StreamRow {
+  readonly writer: string | number;
+  readonly first: string | number;
+  readonly chunks: string;
+}
+
+/** Returns the entries that a reader at a place sees, from rows in any order. */
+export function visibleRows(rows: readonly StreamRow[], after: StreamPlace): readonly StreamEntry[] {
+  const entries = rows.map(({ writer, first, chunks }) => ({
+    writer: Number(writer),
+    first: Number(first),
+    chunks: JSON.parse(chunks) as string[],
+  }));
+  return visibleEntries(entries, after);
+}
+
 /** Readers in this process, by stream. */
 class StreamReaders {
   readonly #readers = new Map<string, Set<() => void>>();

@@ -75,8 +75,10 @@ export class DiskReserve {
 
   /** Returns `undefined` if the reserve exists. Replaces a smaller file, which a crash can leave. */
   async #create(): Promise<DiskFile | undefined> {
-    const { size = this.#bytes } = (await this.#disk.stat(this.#path)) ?? {};
-    if (size < this.#bytes) await this.#disk.unlink(this.#path);
+    const file = await this.#disk.create(this.#path);
+    const { size = 0 } = (file ? undefined : await this.#disk.stat(this.#path)) ?? {};
+    if (file || size >= this.#bytes) return file;
+    await this.#disk.unlink(this.#path);
     return this.#disk.create(this.#path);
   }
 }

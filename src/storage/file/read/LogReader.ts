@@ -206,10 +206,6 @@ function partsFrom(parts: readonly LogPart[], first: LogPart, start: number): Lo
   return parts.slice(at).map((part, index) => (index === 0 ? { ...part, start } : part));
 }
 
-export function openReader(reading: Reading, folder: AgentFolder): LogReader {
-  return new LogReader(folder, reading);
-}
-
 const snapshotLine = Buffer.from(`\n${snapshotMark}`);
 const snapshotBegin = snapshotLine.subarray(0, 7);
 
