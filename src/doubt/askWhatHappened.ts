@@ -1,8 +1,10 @@
+import { frozenCopy } from "../internal/frozenCopy.ts";
 import { checkSchemaAsync } from "../internal/options/checkSchema.ts";
 import { reasonOf } from "../internal/reasonOf.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { codeOfTool, type AnyTool, type ToolProbeAnswer } from "../agent/tool/Tool.ts";
 import type { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
+import type { CheckpointToolCall } from "../checkpoint/data/AgentCheckpointData.ts";
 import type { OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import { ToolCallInDoubtError } from "../errors/toolCallErrors.ts";
 import {
@@ -85,4 +87,31 @@ export function settledOutcome(
   if (settlement === "unknown") return { unknown: true, settled };
   if ("error" in settlement) return { error: { message: settlement.error }, settled };
   return { output: writer.value(settlement.output, `the settled output of "${tool}"`), settled };
+}
+
+interface SettledEnd {
+  readonly end: Partial<OutcomeRecord>;
+  readonly shown: Pick<CheckpointToolCall, "status" | "output" | "error">;
+}
+
+/**
+ * Returns the end of a call in doubt whose node runs again. `undefined` if the call must be repeated.
+ *
+ * @throws ToolCallInDoubtError if a person must decide.
+ */
+export async function settledEnd(
+  call: ToolCallInDoubt,
+  options: SettleOptions,
+  writer: ValueWriter,
+): Promise<SettledEnd | undefined> {
+  const answer = await askWhatHappened(call, options);
+  if (answer.settlement === "retry" || answer.settlement === "not-done") return undefined;
+  const settlement = frozenCopy(answer.settlement);
+  return { end: settledOutcome(settlement, answer.by, call.toolName, writer), shown: shownEnd(settlement) };
+}
+
+function shownEnd(settlement: Exclude<ToolCallSettlement, "retry">): SettledEnd["shown"] {
+  if (settlement === "unknown") return { status: "unknown" };
+  if ("error" in settlement) return { status: "failed", error: settlement.error };
+  return { status: "succeeded", output: settlement.output };
 }

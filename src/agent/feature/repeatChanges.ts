@@ -51,9 +51,10 @@ function nowNamed(
   });
 }
 
-function mapped(step: HistoryStep, change: <Part>(part: Part) => Part): HistoryStep {
-  if ("result" in step) return { result: step.result.map(change), removed: step.removed.map(change) };
-  return "of" in step ? { ...step, parts: step.parts.map(change) } : { ...step, messages: step.messages.map(change) };
+/** Changes the items of each list in a step: messages and ranges. */
+function mapped(step: HistoryStep, change: (part: unknown) => unknown): HistoryStep {
+  const lists = Object.entries(step).map(([key, list]) => [key, Array.isArray(list) ? list.map(change) : list]);
+  return Object.fromEntries(lists) as HistoryStep;
 }
 
 function repeat(state: RunState, changes: CallChanges, calls: readonly string[], made: StateChanges): void {

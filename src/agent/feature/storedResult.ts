@@ -8,7 +8,6 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RequirementsRecord, SettingsRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
-import { renamed, renamedTools } from "../../checkpoint/values/renamed.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { freezeInPlace } from "../../internal/frozenCopy.ts";
 
@@ -21,19 +20,17 @@ export function storedResult(
   fork: { readonly settings: RunSettings; readonly requirements: RecordedRequirements },
 ): BranchResult | undefined {
   if (!branch.checkpoint?.record.ended) return undefined;
-  const { settings, requirements, history, decisions, renames } = branch;
-  const readNamed = (slot: StoredValue) => renamedTools(readValue(slot), renames);
+  const { settings, requirements, history, decisions } = branch;
   const read = ({ number, message }: StoredMessage): NumberedMessage => ({
     number,
-    message: readNamed(message) as Message,
+    message: readValue(message) as Message,
   });
-  const own = settings && { ...settings, tools: settings.tools.map((name) => renamed(name, renames)) };
   return {
-    output: readNamed(branch.output),
+    output: readValue(branch.output),
     added: branch.messages.map(read),
     ...(history && { history: history.map(read) }),
     storage: new Map([...branch.storage].map(([key, change]) => [key, change && { value: readValue(change.value) }])),
-    settings: own ? settingsOf(own, readValue) : fork.settings,
+    settings: settings ? settingsOf(settings, readValue) : fork.settings,
     decisions: decisions.map(({ decision, reason }) => withoutUndefined({ decision, reason })),
     requirements: requirements ? requirementsOf(requirements) : fork.requirements,
     iterations: branch.iterations,

@@ -49,6 +49,7 @@ const structure = {
   version: optional(count),
   renames: optional(listOf(like({ nodes: mapOf(text), tools: mapOf(text) }))),
 };
+const renames = optional(listOf(mapOf(text)));
 const checkpoint = {
   lane: count,
   version: count,
@@ -111,7 +112,7 @@ const shapes = {
     usage,
     finish: optional(text),
     failed: optional(listOf(failedRequest)),
-    renames: optional(listOf(mapOf(text))),
+    renames,
     ...lane,
   },
   intent: { ...call, tool: text, effect: text, node: text, ...lane },
@@ -119,7 +120,7 @@ const shapes = {
     ...call,
     error: thrown,
     failedCalls: optional(listOf(text)),
-    renames: optional(listOf(mapOf(text))),
+    renames,
     ...lane,
   },
   note: { key: text, call: optional(text), packs, ...lane },

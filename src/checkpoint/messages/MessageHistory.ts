@@ -216,7 +216,11 @@ export function contentKey(value: unknown): string | undefined {
   }
 }
 
-function editsBetween(before: readonly NumberedMessage[], after: readonly NumberedMessage[]): HistoryEditChange[] {
+/** Returns the changes that turn one history into another. Messages in both have the same order. */
+export function editsBetween(
+  before: readonly NumberedMessage[],
+  after: readonly NumberedMessage[],
+): HistoryEditChange[] {
   const kept = new Set(after.map(({ number }) => number));
   const existed = new Set(before.map(({ number }) => number));
   const changes: HistoryEditChange[] = [];

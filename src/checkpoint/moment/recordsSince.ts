@@ -52,9 +52,7 @@ class Restating {
     const isNow = ({ visit }: { readonly visit: Visit }) => visit[0] === base;
     const { answers, calls, requests } = to.state;
     this.#addState(index);
-    const isRenamed = this.#ordered.some(({ record }) => record.kind === "structure" && record.renames);
-    // A structure record with renames applies only to earlier responses, so all responses come before it.
-    for (const [key, answer] of answers) if (isNow(answer)) this.#addAnswer(key, answer, isRenamed ? -1 : answer.order);
+    for (const [key, answer] of answers) if (isNow(answer)) this.#addAnswer(key, answer);
     for (const call of calls.values()) if (isNow(call)) this.#addCall(call);
     for (const request of requests.values()) if (isNow(request.record)) this.#addRequest(this.#askedAgain(request));
     this.#addNotes(index);
@@ -69,10 +67,10 @@ class Restating {
     for (const record of records) this.#ordered.push({ order, record });
   }
 
-  #addAnswer(key: string, answer: RecordedAnswer, order: number): void {
+  #addAnswer(key: string, answer: RecordedAnswer): void {
     const moved = { ...answerRecord(answer), ...this.#placeOf(answer) };
     const isKnown = this.#known.answers.get(key)?.order === answer.order;
-    if (!isKnown || answerKey(moved.visit, moved.ordinal, moved.within) !== key) this.#add(order, moved);
+    if (!isKnown || answerKey(moved.visit, moved.ordinal, moved.within) !== key) this.#add(answer.order, moved);
   }
 
   #addState(index: LogProjection): void {

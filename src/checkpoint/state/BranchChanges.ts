@@ -4,7 +4,6 @@ import { HistoryFold, type StoredMessage } from "../messages/LinkedHistory.ts";
 import {
   type DecisionRecord,
   parallelStartOf,
-  type Renames,
   type RequirementsRecord,
   type SettingsRecord,
   type CheckpointPoint,
@@ -79,14 +78,6 @@ export class BranchChanges {
     return state?.history.map(({ number, message }) => ({ number, message: byValue(message, state) }));
   }
 
-  /** The renames of tools by migrations of the run or branch around this branch after this branch has finished. */
-  get renames(): readonly Renames["tools"][] {
-    const { order: end = Infinity } = this.checkpoint ?? {};
-    return this.#own.flatMap(({ record, order }) =>
-      order > end && record.kind === "structure" ? (record.renames ?? []).map(({ tools }) => tools) : [],
-    );
-  }
-
   get iterations(): number {
     const parallelStart = this.#index.checkpoints.get(parallelStartOf(this.line) ?? -1);
     const begun = parallelStart?.record.iteration ?? 0;
@@ -137,7 +128,11 @@ export class BranchChanges {
     const before = parallelStart && foldTo(this.#index, parallelStart);
     const after = foldLine(this.#index, lane);
     if (!before || !after) return this.#added();
-    const known = new Set(before.history.map(({ number }) => number));
+    // A migration changes the messages from before the branch there and here, with the same numbers.
+    const changed = (this.#index.laneRecords.get(place.parent) ?? []).flatMap(({ record }) =>
+      record.kind === "edit" ? record.insert : [],
+    );
+    const known = new Set([...before.history, ...changed].map(({ number }) => number));
     const added = after.history.filter(({ number }) => !known.has(number));
     const storage = new Map<string, { readonly value: StoredValue } | undefined>();
     for (const key of before.storage.keys()) if (!after.storage.has(key)) storage.set(key, undefined);

@@ -17,7 +17,6 @@ import type { RunRecorder } from "../saving/RunRecorder.ts";
 import { saveIfDue } from "../saving/saveIfDue.ts";
 import type { CallEnd } from "../replay/EarlierCalls.ts";
 import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
-import type { ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
 
 /** The maximum number of fields and nested values in an output, because encoding blocks the event loop. */
 const maximumParts = 250_000;
@@ -291,26 +290,16 @@ async function resolveOnReplay(
   const { setup, journal, lane } = recorder;
   const { agentId, nodeId, signal } = context;
   const asked = { agentId, toolCallId: intent.call, toolName: tool.name, nodeId, effect: setup.effectOf(tool), input };
-  const { askWhatHappened, settledOutcome } = await import("../../doubt/askWhatHappened.ts");
-  const answer = await askWhatHappened(asked, { tool, choice: setup.onToolCallInDoubt, signal });
-  if (answer.settlement === "retry" || answer.settlement === "not-done") return undefined;
-  const settlement = frozenCopy(answer.settlement);
-  const end = settledOutcome(settlement, answer.by, intent.tool, journal.writer);
-  const shown = shownEnd(settlement);
+  const { settledEnd } = await import("../../doubt/askWhatHappened.ts");
+  const settled = await settledEnd(asked, { tool, choice: setup.onToolCallInDoubt, signal }, journal.writer);
+  if (!settled) return undefined;
+  const { end, shown } = settled;
   recordEnd(recorder, event, { ...intent, lane }, end, shown);
   const { visit, call } = intent;
   return {
     outcome: { kind: "outcome", lane, visit, call, ...end },
     ...("output" in shown && { output: shown.output }),
   };
-}
-
-function shownEnd(
-  settlement: Exclude<ToolCallSettlement, "retry">,
-): Pick<CheckpointToolCall, "status" | "output" | "error"> {
-  if (settlement === "unknown") return { status: "unknown" };
-  if ("error" in settlement) return { status: "failed", error: settlement.error };
-  return { status: "succeeded", output: settlement.output };
 }
 
 /** Appends the outcome of a call. If the start has no record, the outcome contains its fields. */

@@ -64,7 +64,7 @@ async function adapt(
       ...lines.flatMap(({ setup, state, verdict }) =>
         verdict.kind === "compatible" ? changedStructure(setup, state, state.lane, journal) : [],
       ),
-      ...migrations.flatMap((migration) => migrationRecords(migration, journal)),
+      ...migrationRecords(migrations, journal),
     ]);
   } catch (error) {
     journal.writer.withdrawUploads(uploads);

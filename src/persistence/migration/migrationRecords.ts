@@ -1,8 +1,14 @@
 import { ValueWriter, historyRecords, storageRecords } from "../../checkpoint/format/ValueWriter.ts";
-import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
+import {
+  contentKey,
+  editsBetween,
+  MessageHistory,
+  type NumberedMessage,
+} from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { checkpointAt } from "../../checkpoint/moment/beginLine.ts";
 import { nextVisitOf } from "../../checkpoint/state/AgentState.ts";
+import { addToGroup } from "../../internal/addToGroup.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
@@ -19,38 +25,64 @@ type MigrationJournal = Pick<
 >;
 
 /**
- * Returns the records of a migration: the new structure, the changes of the state, and a checkpoint. The interrupted
- * node continues unless its schemas changed.
+ * Returns the records of migrations: for each the new structure, the changes of the state, and a checkpoint. The
+ * interrupted node continues unless its schemas changed.
  *
  * @throws CheckpointTooLargeError, NotSerializableError
  */
-export function migrationRecords(migration: LineMigration, journal: MigrationJournal): readonly AgentRecord[] {
-  const { line, next, renames, finished } = migration;
+export function migrationRecords(
+  migrations: readonly LineMigration[],
+  journal: MigrationJournal,
+): readonly AgentRecord[] {
+  const made = new Map<string | undefined, NumberedMessage[]>();
+  return migrations.flatMap((migration) => lineRecords(migration, journal, made));
+}
+
+/** @param made The messages that the migrations of the run and of other branches changed or added, by content. */
+function lineRecords(
+  migration: LineMigration,
+  journal: MigrationJournal,
+  made: Map<string | undefined, NumberedMessage[]>,
+): readonly AgentRecord[] {
+  const { line, next, renames } = migration;
   const { lane } = line.state;
-  const { writer } = journal;
+  const { writer, numbers } = journal;
   const uploads = writer.uploads;
-  const history = new MessageHistory(migration.history, journal.numbers);
-  const isChanged = next.messageHistory.some((message, at) => message !== migration.history[at]?.message);
-  if (isChanged || next.messageHistory.length !== migration.history.length) history.rewrite(() => next.messageHistory);
-  const structure = structureRecord(line.setup, lane, journal);
+  const { next: first } = numbers;
+  const history = new MessageHistory(migration.history, numbers);
+  history.rewrite(() => next.messageHistory);
+  const known = new Map([...made].map(([content, messages]) => [content, [...messages]]));
+  // A message from before a branch keeps one number here and there. Otherwise, the merge would add the message again.
+  const entries = history.entries.map((entry) => {
+    if (entry.number < first) return entry;
+    const content = contentKey(entry.message);
+    const shared = known.get(content)?.shift();
+    if (!shared) addToGroup(made, content, entry);
+    return shared ?? entry;
+  });
   const records = [
-    ...[lane, ...finished].map((each) => ({ ...structureReference(structure, journal), lane: each, renames })),
-    ...historyRecords(history.takeChanges(), lane, writer),
+    { ...structureReference(structureRecord(line.setup, lane, journal), journal), renames },
+    ...historyRecords(editsBetween(migration.history, entries), lane, writer),
     ...storageRecords(changedKeys(migration), lane, writer),
     ...settingsRecords(migration),
   ];
-  if (next.nodeId === "finish") return records;
+  if (next.nodeId === "finish" && !line.state.checkpoint?.record.ended) return records;
   const subject = `the input of node ${JSON.stringify(next.nodeId)}`;
-  const input = writer.input(next.lastInput, subject, lane, (message) => history.numberOf(message));
+  const input = writer.input(
+    next.lastInput,
+    subject,
+    lane,
+    (message) => entries.find((entry) => entry.message === message)?.number,
+  );
   assertCheckpointFits(journal, { node: next.nodeId, input: next.lastInput }, input, records, uploads);
   return [...records, checkpointAt(journal, lane, { ...checkpointFields(migration), node: next.nodeId, input })];
 }
 
 function checkpointFields({ line: { state }, keepsVisit, standing }: LineMigration) {
-  const { inputType, unresolved, iteration = 0, progress, summary, joined } = state.checkpoint?.record ?? {};
+  const { inputType, unresolved, iteration = 0, progress, summary, joined, ended } = state.checkpoint?.record ?? {};
   const left = standing.length > 0 ? standing : undefined;
   const kept = keepsVisit ? { unresolved, joined, visit: nextVisitOf(state) } : {};
-  return { inputType, ...kept, iteration, progress, summary, move: "migration" as const, standing: left };
+  return { inputType, ...kept, ended, iteration, progress, summary, move: "migration" as const, standing: left };
 }
 
 function changedKeys({ storage, next }: LineMigration): ReadonlyMap<string, { readonly value: unknown } | undefined> {
@@ -93,5 +125,5 @@ export function draftMigration(
     structures: new Set(index.structures),
     usage: undefined,
   };
-  for (const migration of migrations) migrationRecords(migration, draft);
+  migrationRecords(migrations, draft);
 }

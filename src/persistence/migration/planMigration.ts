@@ -1,7 +1,8 @@
 import { BranchesChangedError } from "../../errors/runErrors.ts";
 import { ToolCallInDoubtError } from "../../errors/toolCallErrors.ts";
-import { nextVisitOf } from "../../checkpoint/state/AgentState.ts";
+import { type AgentState, nextVisitOf } from "../../checkpoint/state/AgentState.ts";
 import { mergedAt } from "../../checkpoint/state/BranchChanges.ts";
+import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
 import { leavesEffect } from "../../journal/planRollback.ts";
@@ -29,13 +30,11 @@ import { z } from "zod";
 /** The migration of a run, branch or sub-agent. The effects of the calls in `standing` remain. */
 export interface LineMigration extends LinePlan {
   readonly standing: readonly string[];
-  /** The lanes of the finished branches whose results have yet to be merged. */
-  readonly finished: readonly number[];
 }
 
 /**
  * Runs all necessary migrations: of the run first, and of branches and sub-agents after the part that contains them. If
- * a node restarts, its branches and sub-agents end.
+ * a node restarts, its branches and sub-agents end. Finished branches only get the new names of tools.
  *
  * @throws MigrationFailedError, the reason of the signal, InvalidInputError, UnknownNodeError, UnknownToolError,
  *   BranchesChangedError. ToolCallInDoubtError if the schemas of an interrupted node changed and one of its calls is in
@@ -58,19 +57,23 @@ export async function planMigration(
     if (line.verdict.kind !== "migrates") continue;
     const root = rootOf(line, log, plans);
     const plan = await migratedLine(line, line.verdict.chain, root, { log, signal });
-    const left = plan.keepsVisit
-      ? { standing: [], finished: finishedBranches(log.index, lane) }
-      : { standing: leftCalls(line, log), finished: [] };
-    plans.set(lane, { ...plan, ...left });
+    plans.set(lane, { ...plan, standing: plan.keepsVisit ? [] : leftCalls(line, log) });
+    const names = line.verdict.chain.map(({ migrate: _migrate, ...renames }) => renames);
+    for (const state of plan.keepsVisit ? finishedBranches(log.index, lane) : [])
+      plans.set(state.lane, {
+        ...(await migratedLine({ ...line, state }, names, root, { log, signal })),
+        standing: [],
+      });
   }
   return [...plans.values()];
 }
 
-function finishedBranches(index: LogProjection, lane: number): readonly number[] {
+/** Returns the states of the finished branches whose results have yet to be merged. */
+function finishedBranches(index: LogProjection, lane: number): readonly AgentState[] {
   const point = index.latestOf(lane);
   const parallelStart = index.lines.openForkOn(lane) ?? (point && mergedAt(index, point));
   const branches = parallelStart === undefined ? [] : index.lines.branchesOf(parallelStart);
-  return branches.flatMap((branch) => (index.latestOf(branch.lane)?.record.ended ? branch.lane : []));
+  return branches.flatMap(({ lane: at }) => (index.latestOf(at)?.record.ended ? (foldLine(index, at) ?? []) : []));
 }
 
 function rootOf(

@@ -1,10 +1,8 @@
 import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { Node } from "../../agent/strategy/Strategy.ts";
-import { placesUpTo } from "../../checkpoint/lines/lineage.ts";
 import { isSameVisit, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
-import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { customSchema, zodSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/checkSchema.ts";
 
@@ -47,37 +45,18 @@ export const createCheckpointSchema: z.ZodType = strictOptions(() => ({
 /** The checkpoints in the current history that `createCheckpoint` made. */
 export class NamedCheckpoints {
   readonly #ids = new Set<string>();
-  readonly #recorded: CheckpointPoint[] = [];
-  #find: (() => readonly CheckpointPoint[]) | undefined;
+  #recorded: Iterable<CheckpointPoint>;
 
-  constructor(find?: () => readonly CheckpointPoint[]) {
-    this.#find = find;
-  }
-
-  /** @param isLate Whether to search the index only at the first use, because a resume can restore many branches. */
-  static upTo(index: LogProjection, head: CheckpointPoint, isLate: boolean): NamedCheckpoints {
-    const named = new NamedCheckpoints(() => {
-      const isOnWay = placesUpTo(index, head);
-      // Omits checkpoints of sub-agents whose calls a rollback abandoned before the calls ended.
-      const counts = (lane: number): boolean =>
-        [...index.lines.around(lane)].every(
-          ({ place, closed = Infinity }) =>
-            "fork" in place || isOnWay(place.parent, closed) || !index.closed.has(place.call),
-        );
-      return index.askedFor.filter(
-        ({ runId, record: { lane }, order }) => runId === head.runId && isOnWay(lane, order) && counts(lane),
-      );
-    });
-    if (!isLate) named.#read();
-    return named;
+  /** @param recorded The checkpoints in the log, which are read at the first use. */
+  constructor(recorded: Iterable<CheckpointPoint> = []) {
+    this.#recorded = recorded;
   }
 
   #read(): CheckpointPoint[] {
-    const found = this.#find?.() ?? [];
-    this.#find = undefined;
-    for (const { id } of found) this.#ids.add(id);
-    this.#recorded.push(...found);
-    return this.#recorded;
+    const recorded = [...this.#recorded];
+    for (const { id } of recorded) this.#ids.add(id);
+    this.#recorded = recorded;
+    return recorded;
   }
 
   has(id: string): boolean {

@@ -2,7 +2,7 @@ import { seedOf, storedResult } from "../../agent/feature/storedResult.ts";
 import type { BranchResult, RunStart } from "../../agent/feature/RunRequest.ts";
 import type { RunState, RunStateSeed } from "../../agent/state/RunState.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
-import { linesTo } from "../../checkpoint/lines/lineage.ts";
+import { linesTo, placesUpTo } from "../../checkpoint/lines/lineage.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointPoint, CheckpointRecord, LanePlace } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
@@ -33,7 +33,7 @@ interface Restored {
   readonly run: RunRecord;
   readonly opening: readonly AgentRecord[];
   readonly head?: CheckpointHead;
-  /** Omitted for a branch or sub-agent that continues within its run, which keeps the index in memory. */
+  /** Omitted for a branch or sub-agent that continues within its run, whose recorder keeps the index in memory. */
   readonly by?: "resume" | "branch" | "rollback";
   readonly line?: RecordedLine | undefined;
   readonly parent?: RunRecorder | undefined;
@@ -53,6 +53,7 @@ export function restoredRun(
   const reader = log.reader(state);
   const from = nextVisitOf(state);
   const earlier = new EarlierCalls(journal, index, state, lane);
+  const named = checkpoint ? namedUpTo(index, checkpoint) : [];
   const start = restoredStart(journal, stored, { ...options, earlier });
   tellRestored(setup, journal, stored, options);
   return new RunRecorder(setup, journal, run, start, {
@@ -63,11 +64,27 @@ export function restoredRun(
     recording: new Replay(state, reader, index, from),
     calls: new LineCalls(earlier),
     replies: new RecordedAnswers(state, reader, journal.sha256, index.statusState),
-    ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(index, checkpoint, !options.by) }),
+    ...(checkpoint && { restored: state.decisions, named: new NamedCheckpoints(options.by ? [...named] : named) }),
     line,
     parent,
     ...(index.lines.childrenOf(lane).length > 0 && { stored: new LoggedLines(log) }),
   });
+}
+
+/**
+ * Yields the checkpoints in the history of a checkpoint that `createCheckpoint` made. The search of the index starts with
+ * the first of them, because a resume can restore many branches that make no checkpoint.
+ */
+function* namedUpTo(index: LogProjection, head: CheckpointPoint): Generator<CheckpointPoint> {
+  const isOnWay = placesUpTo(index, head);
+  // Omits checkpoints of sub-agents whose calls a rollback abandoned before the calls ended.
+  const counts = (lane: number): boolean =>
+    [...index.lines.around(lane)].every(
+      ({ place, closed = Infinity }) =>
+        "fork" in place || isOnWay(place.parent, closed) || !index.closed.has(place.call),
+    );
+  for (const point of index.askedFor)
+    if (point.runId === head.runId && isOnWay(point.record.lane, point.order) && counts(point.record.lane)) yield point;
 }
 
 /** The branches and sub-agents in the log of a restored run. */
@@ -88,8 +105,9 @@ class LoggedLines implements StoredLines<RunRecorder> {
     if (!line) return undefined;
     const branch = new BranchChanges(log.index, line);
     const result = storedResult((slot) => log.readValue(slot), branch, state);
-    if (result) return { lanes: lanesToReferTo(branch), result };
-    const recorder = this.#restored(parent, parent.setup, "a branch", line.lane, { place, lanes: [...branch.lanes] });
+    const lanes = [...branch.lanes];
+    if (result) return { lanes, result };
+    const recorder = this.#restored(parent, parent.setup, "a branch", line.lane, { place, lanes });
     recorder.newSettings = parent.newSettings;
     return { recorder };
   }
@@ -182,13 +200,8 @@ function joinedAt(
   for (const [key, branch] of branches) {
     const result = storedResult((slot) => log.readValue(slot), branch, { settings, requirements });
     if (!result) continue;
-    journal.writer.noteJoined(lanesToReferTo(branch), result.added);
+    journal.writer.noteJoined(branch.lanes, result.added);
     joined.set(key, result);
   }
   return { joined };
-}
-
-/** Returns the lanes of a finished branch, or none if its stored messages have old names of tools. */
-function lanesToReferTo({ lanes, renames }: BranchChanges): readonly number[] {
-  return renames.length > 0 ? [] : lanes;
 }

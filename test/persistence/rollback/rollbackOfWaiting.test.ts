@@ -109,8 +109,8 @@ describe.each(["a node", "a tool", "a branch"])("a rollback that %s does not awa
         const node = g.node("ask", (text: string, context) =>
           place === "a tool" ? context.tools.call(asks, text) : ask(text, context),
         );
-        const other = g.node("other", (text: string) => text);
-        const asking = place === "a branch" ? g.parallel("both", { node, other }, (texts) => texts.node) : node;
+        const branches = () => ({ node, other: g.node("other", (text: string) => text) });
+        const asking = place === "a branch" ? g.parallel("both", branches(), (texts) => texts.node) : node;
         g.edge(g.start, first);
         g.edge(first, asking);
         g.edge(asking, g.finish);

@@ -229,6 +229,7 @@ describe.each(logStorages)("$name: a renamed tool", (storage) => {
     ["while another branch runs", "other"],
     ["before its merge has ended", "merge"],
     ["before its merge has ended, after a fork", "fork"],
+    ["before its merge has ended, after a resume of a checkpoint", "checkpoint"],
   ])("has its new name in the settings and messages of a branch that finished %s", async (_when, stop) => {
     const opened = await storage.open();
     const fault = new Fault();
@@ -269,12 +270,15 @@ describe.each(logStorages)("$name: a renamed tool", (storage) => {
     };
     await fault.stops(agent(0, ["pay", "payOut"]).run("go"));
     const after = () => agent(1, ["payOut", "pay"]);
-    if (stop === "fork") {
+    let point = {};
+    if (stop === "fork" || stop === "checkpoint") {
       fault.return();
       await fault.stops(after().resume());
-      await persistence(after()).agent("a").fork("b");
+      const { checkpointId } = (await persistence(after()).agent("a").getLatestCheckpoint()) ?? {};
+      if (stop === "fork") await persistence(after()).agent("a").fork("b");
+      else point = { checkpointId };
     }
-    await after().resume({ agentId: stop === "fork" ? "b" : "a" });
+    await after().resume({ agentId: stop === "fork" ? "b" : "a", ...point });
     expect(seen).toEqual(["payOut", "payOut", "payOut"]);
   });
 
