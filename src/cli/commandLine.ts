@@ -2,7 +2,7 @@ import { Argument, type Command, InvalidArgumentError, Option } from "commander"
 import { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
 import { agentStatuses } from "../inspect/view/AgentView.ts";
 import { CommandFailure, type ExitReason } from "./terminal/CommandFailure.ts";
-import { Session, type WritingOptions } from "./session/Session.ts";
+import type { Session, WritingOptions } from "./session/Session.ts";
 import type { CommandIo } from "./terminal/CommandIo.ts";
 import { StrictCommand } from "./terminal/StrictCommand.ts";
 import { visibleLines } from "./terminal/visibleText.ts";
@@ -27,6 +27,7 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
       const all = Object.entries((given.at(-1) as Command).optsWithGlobals());
       const options = Object.fromEntries(all.map(([name, value]) => [name, unmarked(value)]));
       const words = given.slice(0, -2).map(unmarked);
+      const { Session } = await import("./session/Session.ts");
       await using session = new Session(io, options as WritingOptions);
       const action = await load();
       onEnd((await action(session, options as never, ...(words as never[]))) ?? "done");

@@ -109,6 +109,10 @@ describe("the built package", () => {
     expect([...imported].filter((name) => name.startsWith("node:") || builtinModules.includes(name))).toEqual([]);
   });
 
+  it("the built package starts its command line without zod", () => {
+    expect(importsOf(`${built.root}dist/cli/main.js`)).not.toContain("zod");
+  });
+
   it.each([...usages.keys()])("the built package can only be used according to its contract: %s", (name) => {
     expect(complaintsOf(program, [usageOf(built, name)[0]])).toEqual([]);
   });

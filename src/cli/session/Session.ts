@@ -3,7 +3,6 @@ import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { findAddress, storageName } from "../storage/storageAddress.ts";
 import { openStorage, type OpenedStorage, type OpenOptions } from "../storage/openStorage.ts";
 import { nameStorage } from "../ids/findLog.ts";
-import { loadExport } from "./loadExport.ts";
 import type { CommandIo } from "../terminal/CommandIo.ts";
 import { Output } from "../terminal/Output.ts";
 import type { Part } from "../terminal/painted.ts";
@@ -61,7 +60,9 @@ export class Session implements AsyncDisposable {
   }
 
   async #exported(given: string | undefined): Promise<unknown> {
-    return given === undefined ? undefined : (await loadExport(given, this.io)).value;
+    if (given === undefined) return undefined;
+    const { loadExport } = await import("./loadExport.ts");
+    return (await loadExport(given, this.io)).value;
   }
 
   /** Registers a storage to close at the end of the command. */

@@ -1,4 +1,4 @@
-import { AgentPersistenceError } from "../../errors.ts";
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import type { CommandIo } from "../terminal/CommandIo.ts";
 import { stat } from "node:fs/promises";
