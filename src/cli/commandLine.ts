@@ -27,9 +27,8 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
       const all = Object.entries((given.at(-1) as Command).optsWithGlobals());
       const options = Object.fromEntries(all.map(([name, value]) => [name, unmarked(value)]));
       const words = given.slice(0, -2).map(unmarked);
-      const { Session } = await import("./session/Session.ts");
+      const [{ Session }, action] = await Promise.all([import("./session/Session.ts"), load()]);
       await using session = new Session(io, options as WritingOptions);
-      const action = await load();
       onEnd((await action(session, options as never, ...(words as never[]))) ?? "done");
     };
   const program = new StrictCommand("agent-persistence")

@@ -118,10 +118,7 @@ function replyOf(given: z.output<typeof answerSchema>): Reply {
 }
 
 const filterSchema = z.object({
-  status: z
-    .array(z.enum([...agentStatuses, "unknown"]))
-    .optional()
-    .describe("Only agents in these statuses."),
+  status: z.array(z.enum(agentStatuses)).optional().describe("Only agents in these statuses."),
   limit: z.int().min(1).max(200).default(50),
   after: z.string().optional().describe("The cursor of the last agent of the previous page."),
 });

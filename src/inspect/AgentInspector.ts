@@ -51,7 +51,7 @@ export interface InspectOptions {
 
 export interface AgentsFilter {
   /** Selects agents with this status, or with one of these statuses. Defaults to all. */
-  readonly status?: AgentStatus | readonly AgentStatus[] | undefined;
+  readonly status?: Exclude<AgentStatus, "unknown"> | readonly Exclude<AgentStatus, "unknown">[] | undefined;
   /** Selects agents after this position, which is the `cursor` of a listed agent. Defaults to the start of the list. */
   readonly after?: string | undefined;
   /** The maximum number of agents. Defaults to all. */

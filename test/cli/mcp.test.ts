@@ -33,6 +33,11 @@ interface Served {
   readonly ended: Promise<Answered>;
 }
 
+/** The input schema of the tool `list_agents`. */
+interface ListingSchema {
+  readonly properties: { readonly status: { readonly items: { readonly enum: readonly string[] } } };
+}
+
 async function served(desk: Desk, args: readonly string[] = [], stop?: AbortSignal): Promise<Served> {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const ended = desk.command(["mcp", ...args], { protocol: { input, output }, ...(stop && { stop }) });
@@ -60,6 +65,10 @@ describe("the MCP server", () => {
   it("shows agents, and says why they wait", async () => {
     const { client, call, ended } = await served(desk);
     expect(await call("list_agents", { status: ["waiting"] })).toMatchObject({ agents: [{ agentId: "order-7" }] });
+    const { tools } = await client.listTools();
+    const listing = tools.find(({ name }) => name === "list_agents")?.inputSchema as unknown as ListingSchema;
+    const { status } = listing.properties;
+    expect(await call("list_agents", { status: status.items.enum })).toMatchObject({ agents: [{}, {}] });
     expect(await call("list_agents", { limit: 1 })).toMatchObject({ agents: [{}] });
     expect(await call("list_agents", { after: "order-7" })).toEqual({ refused: expect.stringContaining("no cursor") });
     expect(await call("show_agent", { agentId: "order-8" })).toMatchObject({ agentId: "order-8", inDoubt: [{}, {}] });

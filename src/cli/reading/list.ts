@@ -1,4 +1,4 @@
-import { type AgentInspector, type AgentStatus, inspect, type ListedAgent } from "../../inspect.ts";
+import { type AgentsFilter, inspect, type ListedAgent } from "../../inspect.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { type Part, painted } from "../terminal/painted.ts";
 import { shortValue } from "../terminal/shortTexts.ts";
@@ -9,7 +9,7 @@ import type { Output } from "../terminal/Output.ts";
 import { awayText, statusOf, dueText } from "./shown.ts";
 
 export interface ListCommandOptions extends CommonOptions {
-  readonly status?: readonly AgentStatus[] | undefined;
+  readonly status?: AgentsFilter["status"];
   readonly limit: number;
   readonly after?: string | undefined;
 }
@@ -37,7 +37,7 @@ export async function list(session: Session, options: ListCommandOptions): Promi
 }
 
 /** Requests one agent more than are shown, to detect whether there are more. */
-function filterOf({ status, limit, after }: ListCommandOptions): Parameters<AgentInspector["agents"]>[0] {
+function filterOf({ status, limit, after }: ListCommandOptions): AgentsFilter {
   return {
     explain: true,
     ...(status && { status }),
