@@ -1,5 +1,6 @@
 import { AgentLog } from "../storage/AgentLog.ts";
 import type { BlobStore } from "../storage/BlobStore.ts";
+import { setNewest } from "../internal/deleteOldest.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import { placesLeft, placesRejoined, placesUpTo, lanesTo } from "../checkpoint/lines/lineage.ts";
@@ -112,21 +113,24 @@ interface ContentSource {
 /** Reads a content of notes by its hash. `undefined` if the log has no such content. @throws CorruptBlobError */
 export type ReadContent = (hash: string) => Promise<Uint8Array | undefined>;
 
-/** Returns a reader of noted contents. It keeps the last blob, because neighboring contents share a blob. */
+/** The number of blobs that a reader keeps. Neighboring files share a blob unless one of them changed recently. */
+const mostBlobs = 4;
+
+/** Returns a reader of noted contents. */
 export function contentReader({ blobs, agentId, index, sha256 }: ContentSource): ReadContent {
-  let last: { readonly blob: string; readonly pack: Promise<Uint8Array | undefined> } | undefined;
+  const recent = new Map<string, Promise<Uint8Array | undefined>>();
   return async (hash) => {
     const place = index.contents.get(hash);
     if (!place) return undefined;
     const { blob, offset } = place;
-    if (last?.blob !== blob) last = { blob, pack: blobs.get(agentId, blob) };
-    const { pack } = last;
+    const pack = recent.get(blob) ?? blobs.get(agentId, blob);
+    setNewest(recent, blob, pack, mostBlobs);
     try {
       const bytes = (await pack)?.slice(offset, offset + place.bytes);
       return bytes && sha256.hex(bytes) === hash ? bytes : undefined;
     } catch (error) {
       // Allows another attempt at the next read.
-      if (last?.pack === pack) last = undefined;
+      if (recent.get(blob) === pack) recent.delete(blob);
       throw error;
     }
   };
