@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import {
+  type BigIntStats,
   closeSync,
   fchmodSync,
   fstatSync,
+  lchownSync,
   lstatSync,
   readdirSync,
   renameSync,
@@ -59,8 +61,10 @@ export async function stageState(
   }
 }
 
-export function putStaged(place: FilePlace, staged: StagedFile): void {
+/** @param replaced the stats of the replaced entry. `undefined` without one */
+export function putStaged(place: FilePlace, staged: StagedFile, replaced: BigIntStats | undefined): void {
   try {
+    if (replaced?.isFile()) keepOwner(staged, Number(replaced.uid), Number(replaced.gid));
     renameSync(staged.at, place.at);
     writing.delete(basename(staged.at));
   } catch (error) {
@@ -69,9 +73,21 @@ export function putStaged(place: FilePlace, staged: StagedFile): void {
   }
 }
 
+/** Gives a new file the owner and group of the file that it replaces, if this process may. */
+function keepOwner({ at, owner }: StagedFile, uid: number, gid: number): void {
+  if (!owner || (owner.uid === uid && owner.gid === gid)) return;
+  try {
+    lchownSync(at, uid, gid);
+  } catch {
+    // Only a privileged process may give a file to another user.
+  }
+}
+
 /** A durable temporary file or link next to its target. */
 export interface StagedFile {
   readonly at: string;
+  /** Omitted for a link. */
+  readonly owner?: { readonly uid: number; readonly gid: number };
 }
 
 /** Writes the new content to a temporary file next to the target, durably. */
@@ -87,12 +103,13 @@ export async function stage(
   });
   try {
     writeFileSync(descriptor, content);
+    const owner = fstatSync(descriptor);
     // The umask may have removed permissions.
-    if ((fstatSync(descriptor).mode & 0o777) !== mode) fchmodSync(descriptor, mode);
+    if ((owner.mode & 0o777) !== mode) fchmodSync(descriptor, mode);
     await phases?.next();
     await syncDescriptor(descriptor);
     await phases?.next();
-    return { at };
+    return { at, owner };
   } catch (error) {
     discard({ at });
     throw error;

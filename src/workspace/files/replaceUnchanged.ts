@@ -47,7 +47,7 @@ export async function replaceUnchanged(place: FilePlace, request: GuardedReplace
       return { replaced: false, found: readFile(place, maximumBytes) };
     }
     mtime = lstatSync(staged.at).mtime;
-    putStaged(place, staged);
+    putStaged(place, staged, last.stamp);
   } catch (error) {
     if (staged) discard(staged);
     throw error instanceof Error && "syscall" in error
@@ -90,7 +90,7 @@ export async function replaceExpected(
     const unexpected = unexpectedAt(place, look, { expected, maximumBytes });
     if (unexpected && staged) discard(staged);
     if (unexpected) return unexpected;
-    if (staged) putStaged(place, staged);
+    if (staged) putStaged(place, staged, look.stamp);
     else if (look.found.kind !== "missing") unlinkSync(place.at);
     return undefined;
   } catch (error) {
