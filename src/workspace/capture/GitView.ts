@@ -43,7 +43,7 @@ export class GitViews {
 
   /** @returns `undefined` outside of a repository, or if a repository above the directory belongs to another user */
   async read(): Promise<GitView | undefined> {
-    const folders = await gitFoldersOf(this.folder).catch(passOver);
+    const folders = foldersOf(this.folder);
     if (!folders || !isOwned(folders)) return undefined;
     const { top, prefix, common } = folders;
     const stamp = stampOf(folders);
@@ -74,6 +74,14 @@ export function readPatterns(file: string, flags: number = unlinked): string {
     }
   } catch {
     return "";
+  }
+}
+
+function foldersOf(folder: string): GitFolders | undefined {
+  try {
+    return gitFoldersOf(folder);
+  } catch (error) {
+    return passOver(error);
   }
 }
 

@@ -35,7 +35,7 @@ export interface ScannedDirectory extends FileIdentity {
 export interface HiddenEntry {
   /** The reason, as the end of a sentence that starts with the path. Omitted if a rule ignores the entry. */
   readonly reason?: string;
-  /** Omitted if the entry disappeared before it was examined. */
+  /** Omitted if the entry cannot be examined. */
   readonly identity?: FileIdentity;
   /** Omitted if changes of the entry are not detected. */
   readonly stamp?: FileStamp;

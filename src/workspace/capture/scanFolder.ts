@@ -1,6 +1,6 @@
-import { lstatSync, readdirSync, type Dirent, type Stats } from "node:fs";
+import { lstatSync, readdirSync, type Stats } from "node:fs";
 import { PathNotAllowedError } from "../../errors/workspaceErrors.ts";
-import { lstatOf, rootRefusal } from "../files/ConfinedFolder.ts";
+import { type FilePlace, lstatOf, rootRefusal } from "../files/ConfinedFolder.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { OpenFolder } from "../files/OpenFolder.ts";
 import { type FoundFile, isDirectory, readFile } from "../files/readFile.ts";
@@ -95,42 +95,44 @@ async function scanInto(
   outer: IgnoreRules,
   depth: number,
 ): Promise<void> {
-  const entries = readdirSync(folder.at, { withFileTypes: true });
-  const gitignore = entries.find((entry) => entry.name === ".gitignore" && entry.isFile());
-  const rules = gitignore ? outer.within(path, readPatterns(`${folder.at}/.gitignore`)) : outer;
+  const names = readdirSync(folder.at);
+  const hasRules = names.includes(".gitignore");
+  const rules = hasRules ? outer.within(path, readPatterns(`${folder.at}/.gitignore`)) : outer;
   const above = path === "" ? "" : `${path}/`;
-  if (gitignore && rules.isCut) walk.hidden.set(`${above}.gitignore`, { reason: tooManyPatterns });
-  for (const entry of entries) {
-    if (isUnfinished(entry.name)) continue;
-    const rest = scanEntry(walk, folder, { entry, above, path: above + entry.name, depth }, rules);
-    if (rest) await rest;
+  if (hasRules && rules.isCut) walk.hidden.set(`${above}.gitignore`, { reason: tooManyPatterns });
+  for (const name of names) {
+    if (!isUnchanged(walk, folder, above, name) && !isUnfinished(name)) {
+      const rest = scanEntry(walk, folder, { name, above, depth }, rules);
+      if (rest) await rest;
+    }
     while (walk.slice.isOver) await walk.slice.turn();
   }
 }
 
 interface FoundEntry {
-  readonly entry: Dirent;
+  readonly name: string;
   /** The part of the path before the name. */
   readonly above: string;
-  readonly path: string;
   readonly depth: number;
 }
 
-/** @returns a promise if work is left. An unchanged file leaves no work */
+/** @returns a promise if work is left */
 function scanEntry(
   walk: Walk,
   folder: OpenFolder,
-  { entry, above, path, depth }: FoundEntry,
+  { name, above, depth }: FoundEntry,
   rules: IgnoreRules,
 ): Promise<void> | undefined {
-  const { name } = entry;
+  const path = above + name;
   const isOwn = ownNames.has(name) || walk.isClosed?.(path) === true;
   const reason = isOwn ? undefined : refusalOf(name, path, depth);
-  if (reason !== undefined) hide(walk, folder, { above, name, reason });
-  else if (isOwn || rules.ignores(path, entry.isDirectory())) hideIgnored(walk, folder, path, entry);
-  else if (entry.isDirectory()) return scanSubfolder(walk, folder, { name, path }, rules, depth + 1);
-  else if (!isUnchanged(walk, folder, { above, name, path })) return scanFile(walk, `${folder.at}/${name}`, path);
-  return undefined;
+  if (reason !== undefined) return hide(walk, folder, { above, name, reason });
+  const at = `${folder.at}/${name}`;
+  const found = lstatOf(at);
+  const isFolder = found?.isDirectory() === true;
+  if (isOwn || rules.ignores(path, isFolder)) return hideIgnored(walk, path, found);
+  if (isFolder) return scanSubfolder(walk, folder, { name, path }, rules, depth + 1);
+  return scanFile(walk, { at, path }, found);
 }
 
 async function scanSubfolder(
@@ -178,7 +180,7 @@ async function scanIgnored(walk: Walk, root: OpenFolder, path: string): Promise<
   const opened: OpenFolder[] = [];
   try {
     for (const folder of names) opened.push((opened.at(-1) ?? root).child(folder));
-    await scanFile(walk, `${(opened.at(-1) ?? root).at}/${name}`, path);
+    await scanFile(walk, { at: `${(opened.at(-1) ?? root).at}/${name}`, path });
     if (!walk.files.has(path) && !walk.hidden.has(path)) walk.gone.add(path);
   } catch (error) {
     if (isGone(error)) walk.gone.add(path);
@@ -217,7 +219,7 @@ function hide(
   walk: Walk,
   folder: OpenFolder,
   { above, name, reason }: { readonly above: string; readonly name: string; readonly reason: string },
-): void {
+): undefined {
   for (const [shown, stamp] of stampsOf(folder.at, name))
     walk.hidden.set(`${above}${shown}`, { reason, stamp, identity: stamp });
 }
@@ -235,12 +237,9 @@ function stampsOf(folder: string, name: string): readonly (readonly [shown: stri
 }
 
 /** Hides an ignored file, so that the file does not count as created when it is no longer ignored. */
-function hideIgnored(walk: Walk, folder: OpenFolder, path: string, entry: Dirent): void {
-  const at = `${folder.at}/${entry.name}`;
-  const found = lstatOf(at);
-  if (!found) return void walk.hidden.set(path, {});
-  const stamp = stampOf(found);
-  walk.hidden.set(path, entry.isDirectory() ? { identity: stamp } : { identity: stamp, stamp });
+function hideIgnored(walk: Walk, path: string, found: Stats | undefined): undefined {
+  const stamp = found && stampOf(found);
+  walk.hidden.set(path, withoutUndefined({ identity: stamp, stamp: found?.isDirectory() ? undefined : stamp }));
 }
 
 function isIgnored(entry: HiddenEntry | undefined): boolean {
@@ -252,21 +251,20 @@ function isIgnored(entry: HiddenEntry | undefined): boolean {
  * path through a handle. Equal stamps prove that the file is unchanged, even if the plain path leads through a link by
  * now.
  */
-function isUnchanged(
-  walk: Walk,
-  folder: OpenFolder,
-  { above, name, path }: { readonly above: string; readonly name: string; readonly path: string },
-): boolean {
-  const [knownPath, known] = walk.known.find(path, above, name) ?? [path];
+function isUnchanged(walk: Walk, folder: OpenFolder, above: string, name: string): boolean {
+  const [path = "", known] = walk.known.find(above, name) ?? [];
   if (!known?.settled) return false;
   const found = lstatOf(`${folder.plainPath}/${name}`);
   if (!found || !isSameStamp(known.stamp, found)) return false;
-  walk.files.set(knownPath, known);
+  walk.files.set(path, known);
   return true;
 }
 
-async function scanFile(walk: Walk, at: string, path: string): Promise<void> {
-  const found = statsOf(walk, at, path);
+async function scanFile(
+  walk: Walk,
+  { at, path }: Pick<FilePlace, "at" | "path">,
+  found: Stats | undefined = statsOf(walk, at, path),
+): Promise<void> {
   if (!found || found.isDirectory()) return;
   const known = walk.before.files.get(path);
   if (known?.settled && isSameStamp(known.stamp, found)) return void walk.files.set(path, known);
@@ -297,7 +295,7 @@ function stampOf(found: Stats): FileStamp {
 /** Returns `undefined` if the entry disappeared or became a directory. */
 async function lookAt(
   { maximumFileBytes, onContent }: Walk,
-  { at, path }: { readonly at: string; readonly path: string },
+  { at, path }: Pick<FilePlace, "at" | "path">,
 ): Promise<Pick<ScannedFile, "state" | "leftOut"> | undefined> {
   const found = readIfPossible(at, path, maximumFileBytes);
   if (found.kind === "missing" || isDirectory(found)) return undefined;
@@ -331,12 +329,13 @@ export class KnownFiles {
   }
 
   /** @param folder the part of the path before the name */
-  find(path: string, folder: string, name: string): KnownFile | undefined {
+  find(folder: string, name: string): KnownFile | undefined {
     const next = this.#next;
     if (next && isAt(next[0], folder, name)) {
       this.#advance();
       return next;
     }
+    const path = folder + name;
     const file = this.#files.get(path);
     if (!file) return undefined;
     while (this.#next && this.#next[0] !== path) this.#advance();

@@ -1,5 +1,14 @@
-import { constants } from "node:fs";
-import { open, readdir, realpath, stat } from "node:fs/promises";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { GitError } from "../../errors/workspaceErrors.ts";
 import { foldersAbove } from "../files/relativePath.ts";
@@ -30,55 +39,70 @@ const commonFiles = ["config", "packed-refs", "shallow", "info/exclude", "object
  *
  * @throws GitError, also for a pipe or device in place of a file
  */
-export async function gitFoldersOf(folder: string): Promise<GitFolders> {
-  const real = await realpath(folder).catch(() => folder);
-  const tops = await topsOf(real);
+export function gitFoldersOf(folder: string): GitFolders {
+  const real = realPath(folder);
+  const tops = topsOf(real);
   const [top] = tops;
   if (top === undefined) throw new GitError("rev-parse", `there is no repository at ${JSON.stringify(folder)}`);
   const at = join(top, ".git");
-  const git = (await stat(at)).isDirectory() ? at : await linkedFolder(top, at);
-  const common = resolve(git, (await textOf(join(git, "commondir")))?.trim() ?? ".");
-  for (const name of filesOfGit) await assertFile(join(git, name));
-  for (const name of commonFiles) await assertFile(join(common, name));
+  const git = statOf(at)?.isDirectory() ? at : linkedFolder(top, at);
+  const common = resolve(git, textOf(join(git, "commondir"))?.trim() ?? ".");
+  for (const name of filesOfGit) assertFile(join(git, name));
+  for (const name of commonFiles) assertFile(join(common, name));
   const prefix = relative(top, real).split(sep).join("/");
   // The shared directory of a linked work tree belongs to the main one. The shared directory of a submodule is in the
   // surrounding repository.
-  const shared = await topsOf(dirname(common));
+  const shared = topsOf(dirname(common));
   return { top, prefix: prefix === "" ? "" : `${prefix}/`, git, common, untrusted: [...tops, ...shared, common] };
 }
 
 /** Returns the work trees that contain a directory, innermost first. */
-async function topsOf(folder: string): Promise<readonly string[]> {
+function topsOf(folder: string): readonly string[] {
   const tops: string[] = [];
   for (let at = folder; ; at = dirname(at)) {
-    if ((await stat(join(at, ".git")).catch(() => undefined)) !== undefined) tops.push(at);
+    if (statOf(join(at, ".git"))) tops.push(at);
     if (dirname(at) === at) return tops;
   }
 }
 
-async function linkedFolder(top: string, file: string): Promise<string> {
-  const folder = /^gitdir: (.+?)\n?$/s.exec((await textOf(file)) ?? "")?.[1];
+function linkedFolder(top: string, file: string): string {
+  const folder = /^gitdir: (.+?)\n?$/s.exec(textOf(file) ?? "")?.[1];
   if (folder === undefined) throw new GitError("rev-parse", `${JSON.stringify(file)} does not refer to a repository`);
   return resolve(top, folder);
 }
 
-/** Returns the content of a small file, if it exists. Never blocks on a pipe. @throws GitError */
-async function textOf(file: string): Promise<string | undefined> {
-  await assertFile(file);
-  const handle = await open(file, nonBlocking).catch(() => undefined);
-  if (handle === undefined) return undefined;
+/** Returns the content of a small file, or `undefined` if it cannot be read. Never blocks on a pipe. @throws GitError */
+function textOf(file: string): string | undefined {
+  assertFile(file);
+  const descriptor = orUndefined(() => openSync(file, nonBlocking));
+  if (descriptor === undefined) return undefined;
   try {
-    const found = await handle.stat();
+    const found = fstatSync(descriptor);
     if (!found.isFile() || found.size > mostBytes) throw notAFile(file);
-    return await handle.readFile("utf8");
+    return readFileSync(descriptor, "utf8");
   } finally {
-    await handle.close();
+    closeSync(descriptor);
   }
 }
 
-async function assertFile(file: string): Promise<void> {
-  const found = await stat(file).catch(() => undefined);
-  if (found !== undefined && !found.isFile()) throw notAFile(file);
+function assertFile(file: string): void {
+  if (statOf(file)?.isFile() === false) throw notAFile(file);
+}
+
+function statOf(path: string): Stats | undefined {
+  return orUndefined(() => statSync(path, { throwIfNoEntry: false }));
+}
+
+function realPath(path: string): string {
+  return orUndefined(() => realpathSync.native(path)) ?? path;
+}
+
+function orUndefined<Result>(action: () => Result): Result | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
 }
 
 function notAFile(file: string): GitError {
@@ -94,40 +118,39 @@ const written = ["refs", "logs", "reftable", "HEAD", "logs/HEAD"];
  *
  * @throws GitError
  */
-export async function assertOwnFolders(folders: GitFolders): Promise<void> {
-  const [top, git, common] = await Promise.all([real(folders.top), real(folders.git), real(folders.common)]);
+export function assertOwnFolders(folders: GitFolders): void {
+  const [top, git, common] = [realPath(folders.top), realPath(folders.git), realPath(folders.common)];
   const isInside = isWithin(top, git) && isWithin(top, common);
-  if (!isInside && !(await isNamedBack({ top, git, common })))
+  if (!isInside && !isNamedBack({ top, git, common }))
     throw notWritten(
       `${JSON.stringify(join(top, ".git"))} leads to ${JSON.stringify(common)}, which does not name this work tree. ` +
         "If the work tree was moved, call `git worktree repair` there; if the repository is elsewhere on purpose, set its core.worktree",
     );
-  for (const name of written) for (const folder of [git, common]) await assertInside(folder, name, [git, common]);
-  await assertInside(common, "objects", [common]);
-  const names = await readdir(join(common, "objects"), { withFileTypes: true }).catch(() => []);
+  for (const name of written) for (const folder of [git, common]) assertInside(folder, name, [git, common]);
+  assertInside(common, "objects", [common]);
+  const names = orUndefined(() => readdirSync(join(common, "objects"), { withFileTypes: true })) ?? [];
   for (const entry of names.filter((each) => each.isSymbolicLink()))
-    await assertInside(common, join("objects", entry.name), [common]);
+    assertInside(common, join("objects", entry.name), [common]);
 }
 
 /** Rejects a ref that a link stores elsewhere. `ref` has a form such as `refs/heads/main`. @throws GitError */
-export async function assertOwnRef({ common }: GitFolders, ref: string): Promise<void> {
-  const base = await real(common);
+export function assertOwnRef({ common }: GitFolders, ref: string): void {
+  const base = realPath(common);
   for (const name of [ref, `logs/${ref}`])
-    for (const each of [...foldersAbove(name), name]) await assertInside(base, each, [base]);
+    for (const each of [...foldersAbove(name), name]) assertInside(base, each, [base]);
 }
 
 /** Returns whether a repository outside of the work tree refers back to this work tree. */
-async function isNamedBack({ top, git, common }: Pick<GitFolders, "top" | "git" | "common">): Promise<boolean> {
+function isNamedBack({ top, git, common }: Pick<GitFolders, "top" | "git" | "common">): boolean {
   if (git !== common) {
     const isListed = dirname(git) === join(common, "worktrees") && basename(git) !== "";
-    const back = (await textOf(join(git, "gitdir")))?.trim() ?? "";
-    return isListed && back !== "" && (await real(resolve(git, dirname(back)))) === top;
+    const back = textOf(join(git, "gitdir"))?.trim() ?? "";
+    return isListed && back !== "" && realPath(resolve(git, dirname(back))) === top;
   }
-  for (const file of ["config", "config.worktree"]) {
-    const workTree = workTreeIn((await textOf(join(git, file))) ?? "");
-    if (workTree !== undefined && (await real(resolve(git, workTree))) === top) return true;
-  }
-  return false;
+  return ["config", "config.worktree"].some((file) => {
+    const workTree = workTreeIn(textOf(join(git, file)) ?? "");
+    return workTree !== undefined && realPath(resolve(git, workTree)) === top;
+  });
 }
 
 function workTreeIn(config: string): string | undefined {
@@ -140,19 +163,15 @@ function workTreeIn(config: string): string | undefined {
   return undefined;
 }
 
-async function assertInside(folder: string, name: string, allowed: readonly string[]): Promise<void> {
+function assertInside(folder: string, name: string, allowed: readonly string[]): void {
   const path = join(folder, name);
-  const found = await realpath(path).catch(() => undefined);
+  const found = orUndefined(() => realpathSync.native(path));
   if (found === undefined || allowed.some((base) => isWithin(base, found))) return;
   throw notWritten(`${JSON.stringify(path)} is a link that leads to ${JSON.stringify(found)}, out of the repository`);
 }
 
 function isWithin(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
-}
-
-function real(path: string): Promise<string> {
-  return realpath(path).catch(() => path);
 }
 
 export function notWritten(reason: string): GitError {

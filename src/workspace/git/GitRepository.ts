@@ -47,7 +47,7 @@ export class GitRepository {
     action: (repository: GitRepository) => Promise<Result>,
     signal?: AbortSignal,
   ): Promise<Result> {
-    const folders = await gitFoldersOf(folder);
+    const folders = gitFoldersOf(folder);
     const own = await mkdtemp(join(tmpdir(), "agent-git-"));
     try {
       const repository = new GitRepository(folders, own, signal);
@@ -85,11 +85,11 @@ export class GitRepository {
   /** Rejects writes if the repository does not belong to the work tree, or to a ref. @throws GitError */
   async assertWritable(ref?: string): Promise<void> {
     await (this.#writable ??= this.#assertOwn());
-    if (ref !== undefined) await assertOwnRef(this.#folders, ref);
+    if (ref !== undefined) assertOwnRef(this.#folders, ref);
   }
 
   async #assertOwn(): Promise<void> {
-    await assertOwnFolders(this.#folders);
+    assertOwnFolders(this.#folders);
     const settings = await this.#settings();
     // Since version 2.54, git can keep the refs in any directory.
     if (settings.some(([key, value]) => key === "extensions.refstorage" && value.includes(":")))

@@ -1,14 +1,14 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { GitError } from "../../errors/workspaceErrors.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
-import { forEachAtOnce, together } from "../../internal/together.ts";
+import { together } from "../../internal/together.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import { type FoundFile, isDirectory, stateOf as stateIn, textIn } from "../files/readFile.ts";
+import { type FoundFile, isDirectory, stateOf as stateIn, textIn, withoutContent } from "../files/readFile.ts";
 import { foldersAbove, relativePath } from "../files/relativePath.ts";
 import { inPhases } from "../files/inPhases.ts";
 import { executableMode } from "../files/FileNote.ts";
-import { type FileReplacement, filesAtOnce, refusalIn, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { type FileReplacement, refusalIn, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { contentsOf, inGroups, largestBlob, sizesOf, blobId } from "../git/blobs.ts";
 import { type GitChange, gitChanges, entryAfter } from "../git/gitChanges.ts";
 import { moveHead } from "../git/commitFiles.ts";
@@ -73,27 +73,32 @@ async function foundBefore(
   changes: readonly GitChange[],
 ): Promise<ReadonlyMap<GitChange, FoundBefore>> {
   const known = new Map<GitChange, FoundBefore>();
-  const withOtherModes: GitChange[] = [];
   const removed = new Set(changes.filter(({ after }) => after === undefined).map(({ path }) => path));
-  await forEachAtOnce(changes, filesAtOnce, async (change) => {
-    const at = pathOf(change);
-    if (change.submodule === "whole") return;
-    if (change.submodule === "replaced")
-      throw new GitError("rebase", `${JSON.stringify(change.path)} is a submodule on one side and a file on the other`);
-    const found = await files.look(at);
-    if (found.unreachable !== undefined && !foldersAbove(at).some((above) => removed.has(above)))
-      throw new GitError("rebase", `${JSON.stringify(at)} cannot be replaced: it ${found.unreachable}`);
-    if (found.kind === "other" && !found.folder)
-      throw new GitError("rebase", `${JSON.stringify(at)} cannot be replaced: it ${found.reason}`);
-    const folders =
-      isDirectory(found) && change.before === undefined ? await leftFolders(files, at, removed) : undefined;
-    if (!folders && blobOf(repository, found) !== change.before) throw changedMeanwhile(change);
-    if (hasOtherMode(found, change)) withOtherModes.push(change);
+  const paths = changes.map((change) => [pathOf(change), change] as const);
+  const byPath = new Map(paths.filter(([, change]) => change.submodule === undefined));
+  const entries = new Map<string, FoundFile & { readonly blob: string | undefined }>();
+  await files.lookAtAll(byPath.keys(), (path, found) =>
+    entries.set(path, { ...withoutContent(found), blob: blobOf(repository, found) }),
+  );
+  let otherMode: GitChange | undefined;
+  for (const [at, change] of byPath) {
+    const { blob, ...found } = entries.get(at) ?? { kind: "missing", blob: undefined };
+    assertReplaceable(at, found, removed);
+    const isFolder = isDirectory(found) && change.before === undefined;
+    const folders = isFolder ? await leftFolders(files, at, removed) : undefined;
+    if (!folders && blob !== change.before) throw changedMeanwhile(change);
+    if (hasOtherMode(found, change)) otherMode ??= change;
     known.set(change, withoutUndefined({ state: stateIn(found), folders }));
-  });
-  const [other] = withOtherModes;
-  if (other && isOn(await userSettings(repository), "core.filemode", true)) throw changedMeanwhile(other);
+  }
+  if (otherMode && isOn(await userSettings(repository), "core.filemode", true)) throw changedMeanwhile(otherMode);
   return known;
+}
+
+/** @throws GitError for an entry that cannot be replaced, unless a change removes the file above it */
+function assertReplaceable(at: string, found: FoundFile, removed: ReadonlySet<string>): void {
+  const isBlocked = found.unreachable !== undefined && !foldersAbove(at).some((above) => removed.has(above));
+  const reason = isBlocked ? found.unreachable : found.kind === "other" && !found.folder ? found.reason : undefined;
+  if (reason !== undefined) throw new GitError("rebase", `${JSON.stringify(at)} cannot be replaced: it ${reason}`);
 }
 
 /** @throws GitError if the workspace does not use the path */
@@ -144,6 +149,9 @@ async function groupsOf(
   repository: GitRepository,
   changes: readonly GitChange[],
 ): Promise<readonly (readonly GitChange[])[]> {
+  const replaced = changes.find((change) => change.submodule === "replaced");
+  if (replaced)
+    throw new GitError("rebase", `${JSON.stringify(replaced.path)} is a submodule on one side and a file on the other`);
   const sizes = await sizesOf(repository, changes.flatMap(blobAfter));
   const missing = changes.find((change) => blobAfter(change).some((id) => !sizes.has(id)));
   if (missing)

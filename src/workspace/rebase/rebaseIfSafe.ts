@@ -135,7 +135,7 @@ export async function rebaseIfSafe(options: RebaseOptions): Promise<RebaseResult
   if (options.enabled !== true) return { rebased: false, reason: "not_enabled" };
   const { upstream, knownUpstreamHead, signal } = options;
   // A rebase moves the whole branch, so it checks the whole work tree even if the agent works in a subdirectory.
-  const { top: root } = await gitFoldersOf(options.root);
+  const { top: root } = gitFoldersOf(options.root);
   const rebaseWhole = async (repository: GitRepository): Promise<RebaseResult> => {
     const files = new WorkspaceFiles(root, maximumFileBytes);
     const report = await findDrift(repository, { files, upstream, knownUpstreamHead });

@@ -16,7 +16,7 @@ it.each([
   const known = new KnownFiles(files);
   for (const path of paths) {
     const end = path.lastIndexOf("/") + 1;
-    const found = known.find(path, path.slice(0, end), path.slice(end));
+    const found = known.find(path.slice(0, end), path.slice(end));
     expect(found?.[1]).toBe(files.get(path));
     expect(found?.[0]).toBe(files.has(path) ? path : undefined);
   }
