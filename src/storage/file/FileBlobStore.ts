@@ -17,7 +17,8 @@ import {
 } from "./layout/AgentFolder.ts";
 import { join, resolve } from "node:path";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
-import { HashedBlobs, formatBlobReference, parseBlobReference } from "../blobs.ts";
+import { formatBlobReference, parseBlobReference } from "../blobs.ts";
+import { HashedBlobs } from "../HashedBlobs.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
 
 /** Stores blobs as files that are named by content and owner, so two owners never write or remove the same file. */

@@ -1,11 +1,13 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { AgentBusyError, AlreadyExistsError, StorageClosedError } from "../../errors/storageErrors.ts";
+import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import { countFirst } from "../../internal/countFirst.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { sha256Schema } from "../../internal/options/optionSchemas.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
+import type { BlobStore } from "../BlobStore.ts";
 import type {
   AgentSummary,
   LastAppend,
@@ -20,8 +22,7 @@ import type {
   StoredAppends,
 } from "../RecordLog.ts";
 import { LogPersistenceStorageProvider } from "../LogPersistenceStorageProvider.ts";
-import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
-import { HashedBlobs } from "../blobs.ts";
+import { formatBlobReference, parseBlobReference } from "../blobs.ts";
 import { Watchers } from "../Watchers.ts";
 import { ProcessLog, ReleasableLog } from "../ReleasableLog.ts";
 import { MemoryAgentLog } from "./MemoryAgentLog.ts";
@@ -90,6 +91,7 @@ export class MemoryRecordLog extends ProcessLog<MemoryOwnedLog> implements Recor
 
   async receive(agentId: string, owner: LogOwner, received: StoredAppends, last: LastAppend): Promise<OwnedLog> {
     this.#assertEmpty(agentId);
+    const { ReceivedAppends } = await import("../../checkpoint/format/ReceivedAppends.ts");
     const sha256 = await this.#sha256();
     const checked = new ReceivedAppends(agentId, received.generation, sha256);
     // Owns the log while the appends are read, which excludes other writers. Readers do not see the appends yet.
@@ -204,8 +206,27 @@ class MemoryOwnedLog extends ReleasableLog implements OwnedLog {
 }
 
 /** Stores blobs in memory. Copies the bytes in both directions, so that callers cannot change stored bytes. */
-export class MemoryBlobStore extends HashedBlobs {
+export class MemoryBlobStore implements BlobStore {
+  readonly #sha256: () => Promise<Sha256>;
   readonly #blobs = new Map<string, Map<string, Uint8Array>>();
+
+  constructor(sha256: () => Promise<Sha256>) {
+    this.#sha256 = sha256;
+  }
+
+  async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
+    const copy = bytes.slice();
+    const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy), generation, encoding });
+    this.#set(agentId, reference, copy);
+    return reference;
+  }
+
+  async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
+    const bytes = this.#blobs.get(agentId)?.get(reference);
+    if (bytes && (await this.#sha256()).hex(bytes) !== parseBlobReference(reference)?.hash)
+      throw new CorruptBlobError(agentId, reference);
+    return bytes?.slice();
+  }
 
   async putNamed(agentId: string, reference: string, bytes: Uint8Array): Promise<void> {
     this.#set(agentId, reference, bytes.slice());
@@ -230,8 +251,6 @@ export class MemoryBlobStore extends HashedBlobs {
   clear(agentId: string): void {
     this.#blobs.delete(agentId);
   }
-
-  protected async placeOf(): Promise<undefined> {}
 
   #set(agentId: string, reference: string, bytes: Uint8Array): void {
     const ofAgent = this.#blobs.get(agentId) ?? new Map<string, Uint8Array>();

@@ -4,7 +4,8 @@ import { checkSchema, strictOptions } from "../../internal/options/checkSchema.t
 import { customSchema, nonEmptyString, objectWithMethods, sha256Schema } from "../../internal/options/optionSchemas.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import { HashedBlobs, parseBlobReference } from "../blobs.ts";
+import { parseBlobReference } from "../blobs.ts";
+import { HashedBlobs } from "../HashedBlobs.ts";
 import { utf8 } from "../../internal/bytes.ts";
 import { quoted } from "../../errors/AgentPersistenceError.ts";
 

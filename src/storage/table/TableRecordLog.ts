@@ -33,7 +33,8 @@ import { TableOwners } from "./TableOwners.ts";
 import { longestLeaseMs } from "../lease/Sightings.ts";
 import { type TableLogEnd, TableReader } from "./TableReader.ts";
 import type { z } from "zod";
-import { HashedBlobs, parseBlobReference } from "../blobs.ts";
+import { parseBlobReference } from "../blobs.ts";
+import { HashedBlobs } from "../HashedBlobs.ts";
 
 /** Options of a storage that keeps logs in database tables. */
 export interface TableRecordLogOptions {
