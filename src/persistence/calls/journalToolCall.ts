@@ -7,6 +7,7 @@ import { decideRecorded, lostOutput, outputSubject, replayedOutput } from "../..
 import { isToolFailure } from "../../agent/tool/Tool.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import { RequestNotOpenError } from "../../errors/requestErrors.ts";
 import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { shownOf } from "../../checkpoint/records/runRecords.ts";
@@ -53,15 +54,21 @@ export function journalToolCall(recorder: RunRecorder, event: ToolCallEvent, nex
 }
 
 async function replayOrPerform(recorder: RunRecorder, event: ToolCallEvent, next: Next): Promise<unknown> {
-  const recorded = recorder.recordedCall(event);
-  if (!recorded) {
-    await saveBefore(recorder, event);
-    const facts = intentOf(recorder, event);
-    nameAgent(recorder, event, facts);
-    await begin(recorder, facts);
-    return perform(recorder, { facts, event, next });
-  }
-  const { call, intent, outcome } = recorded;
+  const recorded = recorder.recording?.recordedCall(event);
+  if (recorded) return replayOrRepeat(recorder, recorded, event, next);
+  await saveBefore(recorder, event);
+  const facts = intentOf(recorder, event);
+  nameAgent(recorder, event, facts);
+  await begin(recorder, facts);
+  return perform(recorder, { facts, event, next });
+}
+
+async function replayOrRepeat(
+  recorder: RunRecorder,
+  { call, intent, outcome }: RecordedCall,
+  event: ToolCallEvent,
+  next: Next,
+): Promise<unknown> {
   const decision = decideRecorded(outcome, recorder.setup.effectOf(event.tool));
   const end =
     outcome && decision === "replay"

@@ -1,5 +1,4 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { RunStart, BranchResult } from "../../agent/feature/RunRequest.ts";
 import type { RunSettings, RunState } from "../../agent/state/RunState.ts";
 import type { NextStep } from "../../agent/strategy/StrategyGraph.ts";
@@ -11,7 +10,6 @@ import type { DecisionRecord, StructureRecord, CheckpointRecord } from "../../ch
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { SnapshotRecord } from "../../checkpoint/records/SnapshotRecord.ts";
-import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { statusAfter } from "../../checkpoint/state/StatusState.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
@@ -123,11 +121,6 @@ export class RunRecorder {
   #savesBeginning(run: AgentRun): boolean {
     if (!this.head && this.parent) return true;
     return this.setup.automatic && (!this.head || this.start.unresolved === true) && !this.recording?.reaches(run);
-  }
-
-  /** Returns the record of a call that a repeated node makes again. @throws ReplayDivergedError */
-  recordedCall(event: ToolCallEvent): RecordedCall | undefined {
-    return this.recording?.recordedCall(event);
   }
 
   beginFork(run: AgentRun, node: string, input: unknown): void {

@@ -139,8 +139,9 @@ const approved = { approved: true };
 /** Returns whether a recorded call was approved or needed no approval. If the call differs, it fails later. */
 function hasStarted(recorder: RunRecorder, call: ToolCallEvent): boolean {
   if (call.origin.kind === "model" && recorder.calls.isMade(call.toolCallId)) return true;
-  const recorded = recorder.recordedCall(call);
-  return recorded !== undefined && !recorder.recording?.needsApproval(recorded, !!recorder.setup.approvals);
+  const { recording, setup } = recorder;
+  const recorded = recording?.recordedCall(call);
+  return recorded !== undefined && !recording?.needsApproval(recorded, !!setup.approvals);
 }
 
 type ApprovalRequestEvent = InputRequestEvent & { readonly approval: ApprovalEvent };
