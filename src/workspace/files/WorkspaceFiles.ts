@@ -1,4 +1,5 @@
 import { addToGroup } from "../../internal/addToGroup.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import {
   accessSync,
   chmodSync,
@@ -14,7 +15,7 @@ import {
 import { FileAccessError, PathNotAllowedError } from "../../errors/workspaceErrors.ts";
 import { ConfinedFolder, type FilePlace, rootRefusal, systemReason } from "./ConfinedFolder.ts";
 import { folderFlags, throughHandles } from "./OpenFolder.ts";
-import { folderOf } from "./relativePath.ts";
+import { folderOf, foldersAbove } from "./relativePath.ts";
 import { readFile, type FoundFile } from "./readFile.ts";
 import {
   type ExpectedReplacement,
@@ -86,12 +87,36 @@ export class WorkspaceFiles {
 
   /** Looks at many entries like `look`. Opens each directory once, so `onFound` gets the entries in another order. */
   async lookAtAll(paths: Iterable<string>, onFound: OnFound): Promise<void> {
-    for (const [folder, names] of byFolder(paths))
-      await this.#within(folder, (place) => this.#lookIn(place, folder, names, onFound)).catch(
+    const all = [...paths];
+    const unlisted = await this.#unlisted(all);
+    const onSeen: OnFound = (path, found) => onFound(path, unlisted.has(path) ? withoutEntry(found) : found);
+    for (const [folder, names] of byFolder(all))
+      await this.#within(folder, (place) => this.#lookIn(place, folder, names, onSeen)).catch(
         async (error: unknown) => {
-          for (const name of names) onFound(join(folder, name), await this.#unseen(join(folder, name), error));
+          for (const name of names) onSeen(join(folder, name), await this.#unseen(join(folder, name), error));
         },
       );
+  }
+
+  /**
+   * Returns the paths that may lead to the file of another path, because the file system may ignore case. Such a path
+   * differs from another one only in case, and no directory lists its name.
+   */
+  async #unlisted(paths: readonly string[]): Promise<ReadonlySet<string>> {
+    const spellings = new Map<string, string[]>();
+    for (const path of paths) addToGroup(spellings, path.normalize().toLowerCase(), path);
+    const lists = new Map<string, Promise<ReadonlySet<string> | undefined>>();
+    const list = (folder: string) =>
+      this.#within(folder, (place) => new Set(readdirSync(place.folder))).catch(() => undefined);
+    const unlisted = new Set<string>();
+    for (const path of [...spellings.values()].filter(({ length }) => length > 1).flat())
+      for (const at of [...foldersAbove(path), path]) {
+        const folder = folderOf(at);
+        const names = lists.get(folder) ?? list(folder);
+        lists.set(folder, names);
+        if ((await names)?.has(at.slice(at.lastIndexOf("/") + 1)) === false) unlisted.add(path);
+      }
+    return unlisted;
   }
 
   async #lookIn(place: FilePlace, folder: string, names: readonly string[], onFound: OnFound): Promise<void> {
@@ -320,6 +345,10 @@ export function isRefused(error: unknown): boolean {
 }
 
 const refusals: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "ELOOP", "EBUSY"]);
+
+function withoutEntry({ unreachable, shut }: FoundFile): FoundFile {
+  return withoutUndefined({ kind: "missing", unreachable, shut });
+}
 
 function absent(error: unknown): FoundFile {
   return { kind: "other", reason: refusalIn(error) };
