@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isKeyLogId, keyStatus } from "../encryption/keys/KeyLog.ts";
+import { isKeyLogId } from "../encryption/keys/KeyLog.ts";
 import { InvalidAgentIdError, InvalidInputError } from "../errors/agentErrors.ts";
 import { NotSupportedError, AgentBusyError } from "../errors/storageErrors.ts";
 import {
@@ -13,7 +13,7 @@ import { abortSignalSchema, functionSchema, nonEmptyString } from "../internal/o
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import type { KeySource } from "../storage/KeySource.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
-import { shapeOfStatus, unreadable, isAboutOneAgent } from "../storage/summaries.ts";
+import { isAboutOneAgent, keyStatus, shapeOfStatus, unreadable } from "../storage/summaries.ts";
 import {
   writingKeys,
   writingKeysSchema,

@@ -5,7 +5,7 @@ import { abortSignalSchema, functionSchema, nonEmptyString, numberFrom } from ".
 import { awayStatuses } from "../journal/assertCustody.ts";
 import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";
 import type { LogStorage, PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
-import { shapeOfStatus } from "../storage/summaries.ts";
+import { keyStatus, shapeOfStatus } from "../storage/summaries.ts";
 import { openForMove } from "../transfer/exportAgent.ts";
 import { receiveAgent, receiveLog } from "../transfer/importAgent.ts";
 import { logOf } from "../transfer/logOf.ts";
@@ -115,7 +115,7 @@ export async function markRestored(storage: PersistenceStorageProvider): Promise
   const [marked, failed]: [string[], FailedLog[]] = [[], []];
   const found: string[] = [];
   for await (const { agentId, status } of source.log.list())
-    if (shapeOfStatus(status) === "agent" && !awayStatuses.has(status)) found.push(agentId);
+    if (shapeOfStatus(status) === "agent" && status !== keyStatus && !awayStatuses.has(status)) found.push(agentId);
   for (const agentId of found) {
     try {
       await markCopied(source, agentId);

@@ -25,7 +25,7 @@ import {
 } from "../internal/options/optionSchemas.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { logStorageOf } from "../storage/checkpoints/CheckpointRecordLog.ts";
-import { listLogs } from "../storage/summaries.ts";
+import { keyStatus, listLogs } from "../storage/summaries.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import { openedLogs } from "./log/readIndex.ts";
@@ -147,7 +147,8 @@ export class AgentInspector {
 
   /**
    * Lists the agents of the storage. Tasks come first, by descending priority and then by age. Agents without a task
-   * and tasks with a queue follow, and then logs of other kinds. Unreadable agents have the status `unreadable`.
+   * and tasks with a queue follow, and then logs of other kinds, except data keys. Unreadable agents have the status
+   * `unreadable`.
    *
    * @throws InvalidInputError if the filter is invalid.
    * @throws StorageNotListableError if the storage cannot list agents.
@@ -157,6 +158,7 @@ export class AgentInspector {
     if (this.#log.capabilities.listing === undefined) throw new StorageNotListableError();
     const { explain = false, ...options } = filter;
     for await (const summary of listLogs(this.#log, withoutUndefined({ ...options, readOnly: true as const }))) {
+      if (summary.status === keyStatus) continue;
       const agent = listedAgent(summary);
       yield explain && agent.status === "in_progress" ? this.#explained(agent) : agent;
     }

@@ -101,6 +101,9 @@ export async function isOwned(log: RecordLog, agentId: string): Promise<boolean>
 /** The list status of an agent whose stored status cannot be read. */
 export const unreadable = "unreadable" as const;
 
+/** The list status of a log with a data key. */
+export const keyStatus = "data_key";
+
 /** Returns the summary of an unreadable agent, so that a list can include it and does not fail. */
 export function unreadableSummary(agentId: string, { code, message }: AgentPersistenceError): AgentSummary {
   const unknown = new Date(0).toISOString();

@@ -8,7 +8,9 @@ import {
   type PersistenceStorageProvider,
   tool,
 } from "../../src/index.ts";
+import { markRestored } from "../../src/backup.ts";
 import { destroyKey, encryptedStreams, type KeySource, redaction, reencrypt, secret } from "../../src/encryption.ts";
+import { inspect } from "../../src/inspect.ts";
 import { InMemoryStreamStore, Streams } from "../../src/streams.ts";
 import { TaskManager } from "../../src/task.ts";
 import { scriptedModel } from "../../src/testing.ts";
@@ -107,6 +109,13 @@ describe("a vault", () => {
     await agent.run("go", { agentId: "a" });
     expect((await collect(storage.log.list())).map(({ agentId }) => agentId)).toEqual(["a"]);
     expect((await collect(keyStorage.log.list())).map(({ status }) => status)).toEqual(["data_key"]);
+  });
+
+  it("keeps its data keys out of the lists of an inspector, and out of the agents that are marked as restored", async () => {
+    const storage = await unfinished();
+    expect((await collect(storage.log.list())).map(({ agentId }) => agentId)).toEqual(["a", "data_key:a"]);
+    expect((await collect(inspect(storage).agents())).map(({ agentId }) => agentId)).toEqual(["a"]);
+    expect(await markRestored(storage)).toEqual({ marked: ["a"], failed: [] });
   });
 
   it("restores the values of a fork", async () => {

@@ -8,7 +8,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { whileBusy } from "../../journal/shape/whileBusy.ts";
 import type { AgentSummary, LogOwner, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
-import { orderBehindAgents, unreadable } from "../../storage/summaries.ts";
+import { keyStatus, orderBehindAgents, unreadable } from "../../storage/summaries.ts";
 
 export interface StoredKey {
   readonly kind: "data_key";
@@ -31,8 +31,6 @@ const storedKeySchema = z.object({
   forkOf: z.array(z.string()).optional(),
 });
 
-/** A log with a data key has this status when the storage lists its logs. */
-export const keyStatus = "data_key";
 /** Sorts behind all agents, threads and sessions, so that lists can stop at the first key. */
 const orderBehindAll = `${orderBehindAgents}~`;
 /** Sorts directly behind all keys. */

@@ -16,10 +16,10 @@ import type {
 } from "../../storage/RecordLog.ts";
 import type { Receive } from "../../storage/LogWrapper.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
-import { isAmong, isSelected, unreadable } from "../../storage/summaries.ts";
+import { isAmong, isSelected, keyStatus, unreadable } from "../../storage/summaries.ts";
 import type { DataKeys, DataKey } from "../keys/DataKeys.ts";
 import { assertNoKeyLog, KeyedRecordLog, type KeyedLogContext, KeyedOwnedLog } from "../keys/KeyedLog.ts";
-import { keyStatus, orderBehindKeys } from "../keys/KeyLog.ts";
+import { orderBehindKeys } from "../keys/KeyLog.ts";
 import { AuthenticatedChain } from "./AuthenticatedChain.ts";
 import { EncryptedBlobs } from "./EncryptedBlobs.ts";
 import { SealedReceive } from "./SealedReceive.ts";

@@ -2,7 +2,7 @@ import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { includesText, utf8 } from "../../internal/bytes.ts";
 import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
 import { assertNoKeyLog, type KeyedLogContext, KeyedOwnedLog, KeyedRecordLog } from "../../encryption/keys/KeyedLog.ts";
-import { keyStatus, unlessStorageFailed } from "../../encryption/keys/KeyLog.ts";
+import { unlessStorageFailed } from "../../encryption/keys/KeyLog.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
 import type { Receive } from "../../storage/LogWrapper.ts";
@@ -16,7 +16,7 @@ import type {
   ReceiveArguments,
   RecordLog,
 } from "../../storage/RecordLog.ts";
-import { isAboutOneAgent, unreadableSummary } from "../../storage/summaries.ts";
+import { isAboutOneAgent, keyStatus, unreadableSummary } from "../../storage/summaries.ts";
 import type { SecretsOfAgents } from "../values/KnownSecrets.ts";
 import { redactedText, type RedactionRules, shownText } from "../values/ValueWalk.ts";
 import { AppendRedactor, type RedactedAppend } from "./AppendRedactor.ts";
