@@ -14,8 +14,8 @@ export class KeyMissingError extends AgentPersistenceError {
       keyId === undefined
         ? `The data of agent ${quoted(agentId)} is encrypted, and its data key is not in the storage. ` +
             `If the key was destroyed, the data is lost and the agent can only be deleted. Otherwise restore the log that contains the data key from a backup.`
-        : `The data of agent ${quoted(agentId)} is encrypted with the key ${quoted(keyId)}, which the key source does not have. ` +
-            `Make keys.get() return that key.`,
+        : `The data of agent ${quoted(agentId)} is encrypted with the key ${quoted(keyId)}, which is missing. ` +
+            `Make keys.get() return this key. For an archive, pass its keys as the option keys or as --archive-keys.`,
     );
   }
 }
