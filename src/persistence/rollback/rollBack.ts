@@ -213,7 +213,7 @@ function openGoal({ checkpoints }: LogProjection, open: RollbackRecord): Rollbac
  *
  * @returns the whole log afterwards
  */
-export async function finishOtherRedo(
+async function finishOtherRedo(
   setup: PersistenceSetup,
   journal: Journal,
   log: AgentLog,
