@@ -66,6 +66,39 @@ describe("A RunState as the input of a durable run", () => {
     expect(result.state.usage.totalTokens).toBe(30);
   });
 
+  it.each([false, true])(
+    "decides a call whose request an abort kept from being stored (text: %s)",
+    async (fromText) => {
+      const { runner, paid } = world();
+      const controller = new AbortController();
+      const model = new FakeModel((items) => {
+        const seen = resultsIn(items);
+        return seen.length > 0
+          ? [says(seen.join())]
+          : [calls("look", {}, "call_1"), calls("pay", { to: "Ann" }, "call_2")];
+      });
+      const look = tool({
+        name: "look",
+        description: "Looks.",
+        parameters: z.object({}),
+        execute: () => (controller.abort(), "seen"),
+      });
+      const agent = new Agent({ name: "desk", model, tools: [look, payTool(paid)] });
+      const { signal } = controller;
+      const stream = await runner.run(agent, "Go.", { agentId: "a", stream: true, signal });
+      await stream.completed;
+      expect(stream.interruptions).toHaveLength(1);
+      expect(await runner.agent("a").getRequests()).toEqual([]);
+      for (const item of stream.interruptions) stream.state.approve(item);
+      const state = fromText
+        ? await RunState.fromString<undefined, typeof agent>(agent, stream.state.toString())
+        : stream.state;
+      const { finalOutput } = await runner.run(agent, state, { agentId: "a" });
+      expect(finalOutput).toBe("seen,paid Ann");
+      expect(paid).toEqual(["Ann"]);
+    },
+  );
+
   it("resumes in another process from the text of the state, and again after the run is finished", async () => {
     const { storage, paid, agent } = world();
     const first = await new DurableRunner({ storage }).run(agent, "Go.", { agentId: "a", context: { user: 7 } });

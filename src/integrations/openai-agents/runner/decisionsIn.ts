@@ -37,8 +37,10 @@ export function decisionsIn(state: AnyState, records: RunRecords, requests: read
   const answers: Record<string, Decision> = {};
   for (const item of state.getInterruptions()) {
     const callId = callIn(records, item.rawItem);
-    const request = callId === undefined ? undefined : records.request(callId)?.record;
-    if (!request) throw otherRun(records);
+    if (callId === undefined || !records.hasCall(callId)) throw otherRun(records);
+    const request = records.request(callId)?.record;
+    // The run stopped before it stored the request. The decision answers the request of the resumed run.
+    if (!request) continue;
     const decision = decisionOf(state, item);
     if (!decision) continue;
     if (open.has(request.request)) answers[request.request] = decision;

@@ -44,15 +44,19 @@ export async function runLoop<Result extends AnyResult | AnyStream>(
 ): Promise<Result> {
   const given = { ...optionsIn(run, options), stream: joined !== undefined };
   const durable = wrappedAgent(agent, run);
+  let round: Result | undefined;
   const begin = async (from: RunInput | AnyState) => {
-    const round = (await runOfSdk.call(runner, durable, from, given as never)) as unknown as Result;
+    round = (await runOfSdk.call(runner, durable, from, given as never)) as unknown as Result;
     await joined?.add(round as AnyStream);
     return round;
   };
   try {
-    return withOriginalAgents(await runToEnd(run, input, begin, onStop), agent, run);
+    return await runToEnd(run, input, begin, onStop);
   } catch (error) {
     throw errorWithOriginalAgents(error, agent, run);
+  } finally {
+    // Users also read the state of a stream that was aborted.
+    if (round) withOriginalAgents(round, agent, run);
   }
 }
 
