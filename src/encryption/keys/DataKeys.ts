@@ -29,7 +29,7 @@ export class DataKey {
       name: "HKDF",
       hash: "SHA-256",
       salt: new Uint8Array(),
-      info: own(utf8(`agent-persistence ${use}`)),
+      info: utf8(`agent-persistence ${use}`),
     });
     const [encryption, naming] = await Promise.all([
       subtle.deriveKey(derivation("encryption"), source, { name: "AES-GCM", length: 256 }, true, [
@@ -54,7 +54,7 @@ export class DataKey {
   async nameOf(text: string): Promise<string> {
     const known = this.#names.get(text);
     if (known !== undefined) return known;
-    const signature = await globalThis.crypto.subtle.sign("HMAC", this.#naming, own(utf8(text)));
+    const signature = await globalThis.crypto.subtle.sign("HMAC", this.#naming, utf8(text));
     const name = Array.from(new Uint8Array(signature), (byte) => byte.toString(16).padStart(2, "0")).join("");
     if (this.#names.size >= mostNames) this.#names.clear();
     this.#names.set(text, name);

@@ -88,7 +88,7 @@ export function importKey(bytes: Uint8Array): Promise<CryptoKey> {
 }
 
 function algorithmWith(iv: Uint8Array, context: string) {
-  return { name: "AES-GCM", iv: own(iv), additionalData: own(utf8(context)) };
+  return { name: "AES-GCM", iv: own(iv), additionalData: utf8(context) };
 }
 
 /** Narrows the type, because WebCrypto rejects a `SharedArrayBuffer`. This library never uses one. */

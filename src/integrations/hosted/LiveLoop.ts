@@ -32,10 +32,10 @@ export class LiveLoop implements HostedLoop {
   readonly #within = new ScopedValue<AgentContext>();
   readonly #calls = new ResponseCalls();
   readonly #writer: StreamWriter | undefined;
-  #live = false;
+  live = false;
+  failure: HostedLoop["failure"];
   /** Whether records were added since the last checkpoint of this node. */
   #isUnsaved = false;
-  #failure: { readonly error: unknown } | undefined;
 
   /** @param writer - stores responses while models write them, so that other processes can show them. */
   constructor(context: AgentContext, writer?: StreamWriter) {
@@ -52,12 +52,6 @@ export class LiveLoop implements HostedLoop {
   get signal(): AbortSignal {
     return this.#context.signal;
   }
-  get live(): boolean {
-    return this.#live;
-  }
-  get failure(): { readonly error: unknown } | undefined {
-    return this.#failure;
-  }
 
   async answer(
     perform: (place: HostedPlace) => Promise<HostedResponse>,
@@ -69,7 +63,7 @@ export class LiveLoop implements HostedLoop {
     const execute = async (place: RequestPlace) => {
       const pieces = context === this.#context ? this.#pieces(place) : undefined;
       if (context === this.#context) await this.#saveStep();
-      this.#live = true;
+      this.live = true;
       try {
         return storedResponse(await perform({ ...place, pieces }));
       } catch (error) {
@@ -159,7 +153,7 @@ export class LiveLoop implements HostedLoop {
     return {
       ...tool,
       execute: (_input: unknown, { context, toolCallId, abortSignal, generation }: ToolCallOptions) => {
-        this.#live = true;
+        this.live = true;
         return this.#within.run(context, () => perform({ toolCallId, abortSignal, generation }));
       },
     };
@@ -172,16 +166,16 @@ export class LiveLoop implements HostedLoop {
       if (isToolFailure(error)) throw error;
       return this.#fail(error);
     } finally {
-      this.#isUnsaved ||= this.#live;
+      this.#isUnsaved ||= this.live;
     }
   }
 
   #assertSound(): void {
-    if (this.#failure) throw this.#failure.error;
+    if (this.failure) throw this.failure.error;
   }
 
   #fail(error: unknown): never {
-    this.#failure ??= { error };
+    this.failure ??= { error };
     throw error;
   }
 }

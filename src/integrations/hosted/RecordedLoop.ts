@@ -19,6 +19,7 @@ type Follow = () => Promise<void>;
 /** A loop that returns only recorded results, and can wait for new ones. Tools do not run, so they make no requests. */
 export class RecordedLoop implements HostedLoop {
   readonly live = false;
+  failure: HostedLoop["failure"];
   readonly signal: AbortSignal;
   readonly #records: RunRecords;
   readonly #sha256: Sha256;
@@ -32,7 +33,6 @@ export class RecordedLoop implements HostedLoop {
   #steps = 0;
   /** By the id of a call in the loop: its possible ids in the records. */
   readonly #ids = new Map<string, readonly string[]>();
-  #failure: { readonly error: unknown } | undefined;
 
   /**
    * @param options.follow waits for more records. Omit it for a finished run.
@@ -62,9 +62,6 @@ export class RecordedLoop implements HostedLoop {
   }
   get runId(): string {
     return this.#records.runId;
-  }
-  get failure(): { readonly error: unknown } | undefined {
-    return this.#failure;
   }
 
   async answer(): Promise<GivenHostedResponse> {
@@ -130,7 +127,7 @@ export class RecordedLoop implements HostedLoop {
     try {
       if (this.#comparison) check(this.#comparison);
     } catch (error) {
-      this.#failure ??= { error };
+      this.failure ??= { error };
       throw error;
     }
   }
@@ -143,7 +140,7 @@ export class RecordedLoop implements HostedLoop {
         await (this.#following ??= this.#follow().finally(() => (this.#following = undefined)));
       }
     } catch (error) {
-      this.#failure ??= { error };
+      this.failure ??= { error };
       throw error;
     }
   }

@@ -67,7 +67,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   checkSchema(optionsSchema, options, "options of createWebhook()");
   const { agent, secret, maxBodyBytes = 1_048_576 } = options;
   const agents = persistence(agent);
-  const key = crypto.subtle.importKey("raw", ownBytes(utf8(secret)), algorithm, false, ["sign", "verify"]);
+  const key = crypto.subtle.importKey("raw", utf8(secret), algorithm, false, ["sign", "verify"]);
   return {
     async token(agentId, eventName) {
       assertAgentId(agentId);
@@ -145,7 +145,7 @@ const contentSchema = z.tuple([z.string(), z.string()]);
 /** Signs the agent and the event of a webhook with HMAC-SHA-256, so that the server stores no tokens. */
 async function signToken(key: CryptoKey, { agentId, eventName }: Target): Promise<string> {
   const content = utf8(JSON.stringify([agentId, eventName]));
-  const signature = await crypto.subtle.sign(algorithm.name, key, ownBytes(content));
+  const signature = await crypto.subtle.sign(algorithm.name, key, content);
   return `${toBase64Url(content)}.${toBase64Url(new Uint8Array(signature))}`;
 }
 
@@ -153,12 +153,7 @@ async function signToken(key: CryptoKey, { agentId, eventName }: Target): Promis
 async function verifyToken(key: CryptoKey, token: string): Promise<Target | undefined> {
   const [content, signature, ...rest] = token.split(".").map((part) => fromBase64Url(part));
   if (!content || !signature || rest.length > 0) return undefined;
-  if (!(await crypto.subtle.verify(algorithm.name, key, ownBytes(signature), ownBytes(content)))) return undefined;
+  if (!(await crypto.subtle.verify(algorithm.name, key, signature, content))) return undefined;
   const [agentId, eventName] = contentSchema.parse(JSON.parse(fromUtf8(content)));
   return { agentId, eventName };
-}
-
-/** Copies bytes, because the types of WebCrypto do not accept bytes that can be shared between threads. */
-function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(bytes);
 }
