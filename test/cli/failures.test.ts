@@ -89,11 +89,11 @@ describe("a failing command", () => {
     expect(verified).toMatchObject({ code: 1, out: "", err: expect.stringContaining(failure.message) });
   });
 
-  it("leaves no file if an export is stopped", async () => {
+  it.each(["export", "ui"])("leaves no file if %s is stopped", async (command) => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     const names = await readdir(desk.folder);
-    const stopped = await desk.command(["export", "order-1", "--out", "copy"], { stop: AbortSignal.abort() });
+    const stopped = await desk.command([command, "order-1", "--out", "copy"], { stop: AbortSignal.abort() });
     expect(stopped).toMatchObject({ code: 130, out: "" });
     expect(await readdir(desk.folder)).toEqual(names);
   });

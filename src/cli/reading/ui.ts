@@ -61,6 +61,7 @@ async function writePage(
   await writeOver(
     file,
     pageOf((found) => (hidden = found)),
+    io.stopSignal(),
   );
   const document = { agentId, file, hidden };
   await output.result(document, "Wrote the timeline of ", painted("bold", agentId), ` to ${file}`);

@@ -61,16 +61,17 @@ export async function writeNew(file: string, pieces: Pieces, signal?: AbortSigna
 type Pieces = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
 
 /**
- * Writes a file, which only its owner can read. Replaces an existing file when all data is written.
+ * Writes a file, which only its owner can read. Replaces an existing file when all data is written, unless `signal`
+ * aborts before.
  *
  * @throws CommandFailure if its directory is missing
  */
-export async function writeOver(file: string, pieces: Pieces): Promise<void> {
+export async function writeOver(file: string, pieces: Pieces, signal?: AbortSignal): Promise<void> {
   const found = await stat(file).catch(() => undefined);
   // A pipe or a terminal cannot be replaced, so the data is written directly.
-  if (found && !found.isFile()) return pipeline(pieces, createWriteStream(file));
+  if (found && !found.isFile()) return pipeline(pieces, createWriteStream(file), { signal });
   await assertFolderOf(file);
-  await writeWhole(file, pieces, (scratch) => rename(scratch, file));
+  await writeWhole(file, pieces, (scratch) => rename(scratch, file), signal);
 }
 
 /** @param place - gives the written scratch file, which is in the same directory, its name. */
@@ -83,7 +84,7 @@ async function writeWhole(
   const scratch = join(dirname(file), `.${randomBytes(6).toString("hex")}.tmp`);
   try {
     const opened = await open(scratch, "wx", 0o600);
-    await pipeline(pieces, opened.createWriteStream({ flush: true }), signal ? { signal } : {});
+    await pipeline(pieces, opened.createWriteStream({ flush: true }), { signal });
     await place(scratch);
     await nodeFileSystem.fsyncDir(dirname(file));
   } catch (error) {
