@@ -8,12 +8,12 @@ import { repository } from "./compile.ts";
 
 /**
  * In bytes. `atStart` counts the code that an application loads at its start, and `whole` also the code that is loaded
- * on first use. The sizes on 2026-11-28 were 106,414 and 173,886. The ceilings are a little higher, because
+ * on first use. The sizes on 2026-11-28 were 105,724 and 173,881. The ceilings are a little higher, because
  * versions of zlib compress differently. The goal is 110,000 at the start.
  * docs/decisions/0205-code-that-loads-on-first-use.md explains what counts. Lower the ceilings with every saving. Raise
  * them only for a feature that is worth its weight.
  */
-const ceilings = { atStart: 106_500, whole: 174_000 };
+const ceilings = { atStart: 105_900, whole: 174_000 };
 
 type Plugin = NonNullable<Options["esbuildPlugins"]>[number];
 
