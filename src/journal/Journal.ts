@@ -278,7 +278,7 @@ export class Journal implements AsyncDisposable {
     this.writer.forgetContents(new Set(contentsIn(record)));
   }
 
-  /** Removes the data of a durable pruning. Then the summary has a number of checkpoints again. */
+  /** Removes the data of a durable pruning, and stores a summary with the number of checkpoints. */
   async removePruned(blobs: readonly string[]): Promise<void> {
     await this.#log.removePruned(blobs);
     const summary = this.#summary();

@@ -85,7 +85,7 @@ export function isEnoughForRollback(log: AgentLog, checkpointId: string | undefi
   return loggedCalls(index, blobs).every(isKnown);
 }
 
-/** Returns the common ancestor of the unfinished or the last redo, so that the redo can be repeated. */
+/** Returns the common ancestor that a redo to this target has recorded. A repeated redo needs the same ancestor. */
 function baseOfRedo(index: LogProjection, { version }: CheckpointPoint): CheckpointPoint | undefined {
   const { target, base } = index.rollback ?? index.lastRollback ?? {};
   return target === version && base !== undefined ? index.checkpoints.get(base) : undefined;

@@ -25,7 +25,7 @@ export interface ModelRequestEvent {
   readonly model: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
   readonly tools: readonly AnyTool[];
-  /** True for a request of another runtime. A replay finds its response by number, even if its content differs. */
+  /** True for a request of another runtime. A replay returns the response with the same number, even to a changed request. */
   readonly isHosted?: true;
   /** The provider of the model, such as `openai`. `undefined` if unknown. */
   readonly provider?: string;

@@ -47,8 +47,8 @@ export interface Wait {
 
 /**
  * One execution of a node. It lasts until the node and all its calls have settled, or until only unanswered requests
- * are left. A move or a wait closes the execution. Then all members of its contexts throw, even if the code of the node
- * still runs.
+ * are left. A move or a wait closes the execution. All members of the contexts of a closed execution throw, even if the
+ * code of the node still runs.
  */
 export class NodeExecution {
   /** The lane and state at the start of the execution. A later move changes those of the run. */

@@ -191,7 +191,7 @@ export class GraphBuilder {
   }
 
   #branch(node: object, parallel: string, place: string): string {
-    const name = this.#nameOf(node, { user: place, rule: "A branch is a node of the same graph." });
+    const name = this.#nameOf(node, { user: place, rule: "Pass a node of this graph." });
     if (node === this.start || node === this.finish)
       this.#refuse(
         `${place} is graph.${name}, which is no node. Pass what graph.node(…) or graph.subgraph(…) returned.`,

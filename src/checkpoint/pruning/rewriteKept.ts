@@ -87,7 +87,7 @@ class Rewriting {
     return { ...own, from, keep: this.#states.keeps.get(record.lane) ?? record.keep };
   }
 
-  /** Returns whether a lane can start at a checkpoint, which must not belong to another branch or sub-agent. */
+  /** A lane of a branch or sub-agent can start only at a checkpoint of the same branch or sub-agent. */
   #isOfLine(lane: number, from: number): boolean {
     const { lines, checkpoints } = this.#index;
     const line = lines.nestedLine(lane);

@@ -48,7 +48,7 @@ export interface SnapshotRecord {
   readonly pruned?: LastPruning;
   /** The records after the checkpoint, and the records that repeat each open branch and sub-agent. */
   readonly since?: readonly SnapshotEntry[];
-  /** True if the run repeats a node execution. Then `since` starts with the earlier attempt's records. */
+  /** True if the run repeats a node execution, and `since` starts with the records of the earlier attempt. */
   readonly repeats?: true;
   /** The lanes of earlier attempts of repeated nodes, newest first. The ids of calls derive from these lanes. */
   readonly earlier?: readonly { readonly lane: number; readonly lanes: readonly EarlierLane[] }[];

@@ -47,7 +47,7 @@ async function readOn(log: RecordLog, index: AgentIndex): Promise<boolean> {
 
 interface LeanEntries {
   readonly entries: readonly Entry[];
-  /** The kind of the log if it belongs to no agent. Then its records are not indexed. */
+  /** The kind of a log that belongs to no agent. The records of such a log are not indexed. */
   readonly shape?: string;
   readonly lastPosition: number;
   /** The error that ended the read. `undefined` if all appends were read. */

@@ -151,7 +151,7 @@ function retryAfterMsOf(headers: Readonly<Record<string, string | undefined>>): 
   if (ms >= 0) return ms;
   const after = headers["retry-after"] ?? "";
   if (/^\d+(\.\d+)?$/.test(after)) return Number(after) * 1000;
-  // Compares with the date of the response, because the local clock can differ.
+  // The wait starts at the `date` of the response, because the local clock can differ from the clock of the provider.
   const wait = Date.parse(after) - Date.parse(headers["date"] ?? "");
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }

@@ -22,9 +22,9 @@ export interface ShapeDefinition<Rec extends LogRecord, State extends ShapeState
   /** Returns the status of a log in lists. A change is visible at once. Defaults to the name. */
   status?(state: State): string;
   /**
-   * Returns the records of a part from which the log can be read without all older records. Then only parts are
-   * repeated, and the log cannot be pruned. Returns an empty list if impossible. Without this method, the whole state
-   * is repeated.
+   * Returns the records of a part from which the log can be read without all older records. Returns an empty list if
+   * this is impossible. A log with this method repeats only parts and cannot be pruned. A log without this method
+   * repeats the whole state.
    */
   part?(state: State): readonly Rec[];
   /** Returns when the log is due, in milliseconds since 1970. With this method, each append updates the summary. */

@@ -66,7 +66,7 @@ function assertKnown({ graph, tools }: PersistenceSetup, { checkpoint, settings 
 function pointOf({ index }: AgentLog, state: AgentState): LinePoint {
   const { record } = state.checkpoint ?? {};
   if (!record) return { node: "start" };
-  // A lane can continue the node of an earlier lane. Then its branches belong to the earlier lane.
+  // If a lane continues the node of an earlier lane, the branches of the node belong to the earlier lane.
   const begun = index.lines
     .childrenOf(state.lane)
     .flatMap(({ place, closed }) => (closed === undefined && "branch" in place ? [place.branch] : []));

@@ -54,12 +54,12 @@ export class RunRecorder {
   /** Model settings that a resume changes. `undefined` keeps the stored settings. */
   newSettings: Partial<RunSettings> | undefined;
   answersDurable: Promise<void> | undefined;
-  /** True after a move to another lane. Then only effects are recorded on this lane. */
+  /** True after a move to another lane. This lane then records only effects. */
   closed = false;
   #namesNext: boolean;
   endedCalls: CheckpointToolCall[] = [];
   changedFiles: readonly FileChange[] = [];
-  /** True if the running node has saved a later state. Then its start can no longer be saved. */
+  /** True if the running node has saved a later state, so its start can no longer be saved. */
   savedWithin = false;
   saved: LastSave;
   readonly #from: RecorderStart<RunRecorder>;

@@ -82,7 +82,8 @@ export interface CheckpointHead {
 }
 
 /**
- * Rejects a checkpoint with too much new data. Then the blobs after the first `uploads` are not stored.
+ * Rejects a checkpoint with too much new data, and stores no blobs of a rejected checkpoint after the first `uploads`.
+ *
  * @throws CheckpointTooLargeError
  */
 export function assertCheckpointFits(

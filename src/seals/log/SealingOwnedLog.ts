@@ -123,7 +123,7 @@ export class SealingOwnedLog extends OwnedLogWrapper {
     const own = this.#digestOf(entry);
     const prev = end.hash ?? "";
     if (gaps.length > 0) {
-      // The appends that stay need a seal that stays.
+      // The pruning can remove earlier seals, so this seal covers all remaining appends.
       const isPruned = (at: number) => gaps.some(({ first, last }) => at >= first && at <= last);
       const kept = (await this.#context.all()).filter((append) => !isPruned(append.position));
       const covers = positionRanges([...kept.map((append) => append.position), position]);

@@ -38,8 +38,7 @@ export class DynamoDBBlobs implements TableBlobs {
     for (let before: unknown; ;) {
       const item = await this.#connection.get(key);
       const bytes = item && (await itemBytes(this.#connection, partsOf(agentId, item), item));
-      // If parts are missing, a concurrent put possibly replaced the blob. Then the item has a new id and is read
-      // again.
+      // If parts are missing and the item has a new id, a concurrent put replaced the blob, so the item is read again.
       if (bytes || item?.["id"] === before) return bytes;
       before = item?.["id"];
     }

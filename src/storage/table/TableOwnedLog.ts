@@ -23,7 +23,7 @@ export interface TableBackend {
   readonly leaseMs: number;
   readonly retryMs: number;
   readonly sha256: Sha256;
-  /** Called when an agent is released. Empty if the table has `watch`. */
+  /** The listeners to call when an agent is released. The list is empty if the table has `watch`. */
   readonly watchers: Watchers;
 }
 

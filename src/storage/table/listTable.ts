@@ -35,7 +35,7 @@ export async function* listTable(
     const last = agents.at(-1);
     if (last === undefined || !more) return;
     const next = { order: last.order, agentId: last.agentId };
-    // A damaged row can be sorted by another value than its `order`. Then the next page repeats the row, so pages grow.
+    // If a damaged row is sorted by another value than its `order`, the next page repeats the row, so pages must grow.
     if (before !== undefined && compareSummaries(next, before) <= 0) limit *= 2;
     else if (free) limit = passedAtOnce;
     before = next;

@@ -102,7 +102,7 @@ export class Redaction {
     return { secrets: this.#secrets, redacted, paths, idle, off: !this.#hidesSecrets };
   }
 
-  /** Whether values are hidden by path. Then raw records are omitted, because paths do not apply to them. */
+  /** Whether values are hidden by path. Paths do not apply to raw records, so a page with paths omits raw records. */
   get hasPaths(): boolean {
     return this.#paths.length > 0;
   }

@@ -261,7 +261,10 @@ function addedAt(progress: Progress, before: number, length: number): readonly (
   return made.some((each) => typeof each === "object") ? false : (made as (number | undefined)[]);
 }
 
-/** Returns the item numbers if the run already made this replacement, `true` if not, `false` for a different change. */
+/**
+ * Checks whether the run has already replaced items at the change `before`. Returns the numbers of the new items if it
+ * has, `true` if the run has made no such change yet, and `false` if the run has made a different change.
+ */
 function replacedAt(progress: Progress, before: number, length: number): readonly number[] | boolean {
   const made = progress.at(before);
   if (made === undefined) return true;

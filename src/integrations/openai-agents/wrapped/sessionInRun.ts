@@ -43,8 +43,8 @@ class StoredRunSession {
     let read: ReadItems | undefined;
     const look = async () => {
       read = await this.#store.numberedItems(this.#name);
-      // The session has changes of this run, but the run has made none. Either a rollback has reset the run, or the
-      // changes belong to a deleted run with the same id.
+      // The session has changes under the id of this run, but this run has not changed the session yet. Either a
+      // rollback has reset the run, or the changes belong to a deleted run with the same id.
       return this.#done === 0 && read.done > 0 ? null : read.numbers;
     };
     const takeBack = async () => {
