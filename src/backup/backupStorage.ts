@@ -181,8 +181,10 @@ async function* logsIn(
 
 async function copyLog(copied: CopiedStorage, { logId, status, earlier }: FoundLog): Promise<Outcome | undefined> {
   const { source, folder, keys } = copied;
-  const isEncryptedAlike = earlier?.keyId === keys?.current;
-  if (earlier && status !== undefined && isEncryptedAlike && (await endsWith(source, earlier))) return "unchanged";
+  if (earlier && status !== undefined && earlier.keyId === keys?.current) {
+    const isOfKind = (earlier.shape ?? "agent") === shapeOfStatus(status);
+    if (isOfKind && (await endsWith(source, earlier))) return "unchanged";
+  }
   const archive = await exportLog(source, logId, keys);
   if (archive) {
     await folder.store(logId, archive);
@@ -202,11 +204,12 @@ async function finishDeleted({ folder, keys, removeDeleted }: CopiedStorage, ear
 /** Returns whether a new archive of the log would end with the same append as the earlier archive. */
 async function endsWith(
   { log }: TransferStorage<"encodedAppends">,
-  { logId, position, checksum }: BackedUpLog,
+  { logId, position, generation, checksum }: BackedUpLog,
 ): Promise<boolean> {
   let isSame = false;
   for await (const entry of log.read(logId, { after: position - 1 })) {
-    if (isSame ? changesArchive(entry) : entry.position !== position || entry.checksum !== checksum) return false;
+    const isEnd = entry.position === position && entry.generation === generation && entry.checksum === checksum;
+    if (isSame ? changesArchive(entry) : !isEnd) return false;
     isSame = true;
   }
   return isSame;

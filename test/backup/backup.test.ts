@@ -320,6 +320,22 @@ describe("a backup", () => {
     expect((await backupStorage(source, { directory })).unchanged.toSorted()).toEqual(["a", "b"]);
   });
 
+  it.each([
+    ["generation", /"generation":1/, '"generation":7'],
+    ["kind", /(?=,"checksum")/, ',"shape":"thread"'],
+  ])("writes an archive again whose first line has another %s", async (_field, found, changed) => {
+    const [source, directory] = [await memory(), await newDirectory()];
+    await waitingPayer(source, "a");
+    await backupStorage(source, { directory });
+    const [name = ""] = await readdir(join(directory, "logs"));
+    const file = join(directory, "logs", name);
+    const text = await readFile(file, "latin1");
+    expect(text).toMatch(found);
+    await writeFile(file, text.replace(found, changed), "latin1");
+    expect((await backupStorage(source, { directory })).written).toEqual(["a"]);
+    expect((await restoreBackup(await memory(), { directory })).restored).toEqual(["a"]);
+  });
+
   it("writes an archive of an earlier version again, whose first line has no checksum", async () => {
     const [source, directory] = [await memory(), await newDirectory()];
     await waitingPayer(source, "a");
