@@ -63,7 +63,7 @@ export class ActiveLine implements VisitedRun {
   /** Ends the wait for an answer. Continues from the given position, or stops if there is no position. */
   #goOn: ((start: Promise<RunStart | undefined> | undefined) => void) | undefined;
   /** Returns the position to continue from, if the answer arrives between the node's end and the start of the wait. */
-  #goOnAtOnce: (() => Promise<RunStart>) | undefined;
+  #goOnAtOnce: (() => Promise<RunStart | undefined>) | undefined;
   /** True from the end of a node that waits for input until the wait starts. */
   #beginsToWait = false;
   /** True from an answer until the new position is read. All answers that arrive until then are used. */
@@ -225,6 +225,8 @@ export class ActiveLine implements VisitedRun {
       if (this.#moving || this.isClosed) throw new ExecutionMovedError(this.#visit?.nodeId ?? this.position.nodeId);
       const moving = this.interrupt(options).then(async (unended) => this.moveTo(await prepare(unended)));
       this.#moving = moving.catch((error: unknown) => void (this.#moveFailure = { error }));
+      // The node can have ended as waiting while another move was in progress.
+      this.goOn(() => this.#target());
       return moving;
     });
   }
@@ -306,7 +308,7 @@ export class ActiveLine implements VisitedRun {
     }
   }
 
-  goOn(start: () => Promise<RunStart>): boolean {
+  goOn(start: () => Promise<RunStart | undefined>): boolean {
     if (this.#isAnswered) return true;
     const goOn = this.#goOn;
     this.#isAnswered = this.#beginsToWait || goOn !== undefined;

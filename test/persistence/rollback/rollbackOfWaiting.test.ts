@@ -121,3 +121,49 @@ describe.each(["a node", "a tool", "a branch"])("a rollback that %s does not awa
     },
   );
 });
+
+/** A promise, and the function that resolves it. */
+function signal() {
+  let give: () => void = () => undefined;
+  const given = new Promise<void>((resolve) => (give = resolve));
+  return { given, give };
+}
+
+it.each([true, false])(
+  "a branch that waits for the rollback of another branch and for input rolls back (awaited: %s)",
+  async (awaits) => {
+    const executions = { first: 0, second: 0 };
+    const [inverse, opened] = [signal(), signal()];
+    const book = tool({ name: "book", description: "", inputSchema: z.object({}), execute: () => 1 });
+    const registry = new RollbackToolRegistry().registerRollback(book, () => (inverse.give(), opened.given), {
+      effect: "idempotent",
+    });
+    const graph = strategy<string, string>("s", (g) => {
+      const begin = g.node("begin", (text: string) => text);
+      const first = g.node("first", async (text: string, context) => {
+        if (++executions.first > 1) return text;
+        await context.tools.call(book, {});
+        return (await persistence(context).rollbackToLatestCheckpoint()) as never;
+      });
+      const second = g.node("second", async (_text: string, context) => {
+        if (++executions.second > 1) return "again";
+        await inverse.given;
+        const moving = persistence(context).rollbackToLatestCheckpoint();
+        const answer = context.requestInput({ prompt: "which?", schema: z.string() });
+        if (awaits) await Promise.all([moving, answer]);
+        return answer;
+      });
+      const both = g.parallel("both", { first, second }, (texts) => `${texts.first} ${texts.second}`);
+      g.edge(g.start, begin);
+      g.edge(begin, both);
+      g.edge(both, g.finish);
+    });
+    const agent = durableAgent(graph, new InMemoryPersistenceStorageProvider(), {
+      tools: [book],
+      registry,
+      onEvent: ({ type }) => void (type === "request_opened" && opened.give()),
+    });
+    expect(await agent.run("in")).toMatchObject({ status: "completed", output: "in again" });
+    expect(executions).toEqual({ first: 2, second: 2 });
+  },
+);
