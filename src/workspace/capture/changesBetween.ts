@@ -36,14 +36,14 @@ export function changesBetween(before: Scan, after: Scan): NotedScan {
   };
 }
 
-/** Returns the paths whose entries may differ. An unchanged file with a known stamp is the same object in both scans. */
+/** Returns the paths whose entries may differ. An unchanged settled file is the same object in both scans. */
 function changedPaths(before: Scan["files"], after: Scan["files"]): readonly string[] {
   const changed: string[] = [];
   let kept = 0;
   for (const [path, file] of before) {
     const now = after.get(path);
     if (now !== undefined) kept++;
-    if (now !== file || !isSameStamp(file.stamp, file.stamp)) changed.push(path);
+    if (now !== file || !file.settled) changed.push(path);
   }
   return kept === after.size ? changed : [...changed, ...[...after.keys()].filter((path) => !before.has(path))];
 }

@@ -39,6 +39,8 @@ export interface ScanOptions {
 const settledAfterMs = 100;
 /** The age from which a file counts as settled on a file system that stores times in steps of one or two seconds. */
 const settledAfterSecondsMs = 2_100;
+/** The number of unchanged files after which a scan reads the clock. */
+const unchangedAtOnce = 16;
 /** Matches names that need no further validation. */
 const ordinaryName = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 const ordinaryDepth = 50;
@@ -100,8 +102,11 @@ async function scanInto(
   const rules = hasRules ? outer.within(path, readPatterns(`${folder.at}/.gitignore`)) : outer;
   const above = path === "" ? "" : `${path}/`;
   if (hasRules && rules.isCut) walk.hidden.set(`${above}.gitignore`, { reason: tooManyPatterns });
+  let unchanged = 0;
   for (const name of names) {
-    if (!isUnchanged(walk, folder, above, name) && !isUnfinished(name)) {
+    if (isUnchanged(walk, folder, above, name)) {
+      if (++unchanged % unchangedAtOnce !== 0) continue;
+    } else if (!isUnfinished(name)) {
       const rest = scanEntry(walk, folder, { name, above, depth }, rules);
       if (rest) await rest;
     }
