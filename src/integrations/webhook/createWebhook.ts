@@ -36,9 +36,9 @@ export interface Webhook {
    *
    * The header `webhook-id` or `idempotency-key` identifies the event, so that a repeated request sends it once.
    *
-   * @returns 202 for a sent event; 400 for a body that is not JSON, is nested too deeply or ends early; 404 for an
-   * invalid token; 405 for another method; 409 if the header identifies an event with another body; 413 for a body that
-   * is too large; 503 if the inbox is busy.
+   * @returns 202 for a sent event; 400 for a body that is not JSON in UTF-8, is nested too deeply or ends early; 404 for
+   * an invalid token; 405 for another method; 409 if the header identifies an event with another body; 413 for a body
+   * that is too large; 503 if the inbox is busy.
    * @throws the errors of the storage.
    */
   readonly handler: (request: Request) => Promise<Response>;
@@ -110,7 +110,8 @@ function answer(status: number, headers: Readonly<Record<string, string>> = {}):
 }
 
 /**
- * Reads the text of a body, and stops if it has more than `maxBytes`. Returns `undefined` if reading fails.
+ * Reads the text of a body, and stops if it has more than `maxBytes`. Returns `undefined` if reading fails, or if the
+ * body is not UTF-8.
  *
  * @throws TypeError if another reader has the body
  */
@@ -119,7 +120,7 @@ async function readBody(
   maxBytes: number,
 ): Promise<{ readonly text: string } | "too_large" | undefined> {
   const chunks = body?.values();
-  const decoder = new TextDecoder();
+  const decoder = new TextDecoder("utf-8", { fatal: true });
   let text = "";
   let size = 0;
   try {
@@ -128,10 +129,10 @@ async function readBody(
       if (size > maxBytes) return "too_large";
       text += decoder.decode(chunk, { stream: true });
     }
+    return { text: text + decoder.decode() };
   } catch {
     return undefined;
   }
-  return { text: text + decoder.decode() };
 }
 
 interface Target {

@@ -88,6 +88,17 @@ describe("a webhook", () => {
     expect(await agent.run("shirt", { agentId: "order-8" })).toMatchObject({ status: "waiting" });
   });
 
+  it.each([
+    ["in the middle", [0x22, 0xff, 0x22]],
+    ["at the end", [0x22, 0x61, 0x22, 0xc3]],
+  ])("responds with 400 to a body with bytes that are not UTF-8 %s", async (_where, bytes) => {
+    const agent = shop();
+    const { token, handler } = createWebhook({ agent, secret });
+    const init = { method: "POST", body: Uint8Array.from(bytes) };
+    expect((await handler(new Request(url + (await token("order-8", "paid")), init))).status).toBe(400);
+    expect(await agent.run("shirt", { agentId: "order-8" })).toMatchObject({ status: "waiting" });
+  });
+
   it("throws if another reader has the body", async () => {
     const { token, handler } = createWebhook({ agent: shop(), secret });
     const request = post(await token("order-8", "paid"), "1");
