@@ -129,9 +129,11 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
 
   async #open(id: string): Promise<ShapedLog<Rec, State>> {
     const { storage, clock, waitMs: timeoutMs } = this.#options;
+    // Read at once: an end of the new log waits for this opening, which must not wait for that end.
+    const ending = this.#ending.get(id);
     // Lets the caller, such as a graph, continue first, because opening is slow.
     await nextTurn();
-    await this.#ending.get(id);
+    await ending;
     const open = () => ShapedLog.open(this.#shape, { storage, id, clock, views: this.#views });
     const logId = logIdOf(this.#shape, id);
     // The request is repeated, because yet another process can take the log between two attempts.

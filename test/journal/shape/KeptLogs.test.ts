@@ -59,6 +59,16 @@ describe.each([...logStorages, table])("logs that are kept open, in the storage 
 });
 
 describe("logs that are kept open", () => {
+  it("are released if they are closed while one of them is being opened", async () => {
+    const storage = (await memory.open())?.() as LogPersistenceStorageProvider;
+    const logs = keep(storage);
+    const adding = add(logs, "first");
+    await logs[Symbol.asyncDispose]();
+    await adding;
+    expect(await namesIn(storage)).toEqual(["first"]);
+    expect(await storage.log.owner("session:a")).toBeUndefined();
+  });
+
   it("share one log among all users, with one append per turn", async () => {
     const opened = await memory.open();
     const storage = opened?.() as LogPersistenceStorageProvider;
