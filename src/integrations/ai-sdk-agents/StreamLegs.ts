@@ -1,6 +1,7 @@
 import { abortable } from "../../internal/abortable.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { ProviderMessage, ProviderPart } from "../ai-sdk/AiSdkLanguageModel.ts";
+import { streamOf } from "./model/DurableModel.ts";
 
 export interface StreamResult {
   readonly fullStream: ReadableStream<ProviderPart>;
@@ -184,8 +185,4 @@ async function* endingWithError(
 
 async function* textOf(parts: AsyncIterable<ProviderPart>): AsyncGenerator<unknown> {
   for await (const part of parts) if (part.type === "text-delta") yield part["text"];
-}
-
-export function streamOf<Part>(parts: AsyncIterable<Part>): ReadableStream<Part> {
-  return (ReadableStream as unknown as { from(source: typeof parts): ReadableStream<Part> }).from(parts);
 }

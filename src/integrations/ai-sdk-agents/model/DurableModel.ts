@@ -17,7 +17,6 @@ import { EventQueue } from "../../hosted/EventQueue.ts";
 import type { ResponsePieces, HostedPiece, HostedPieces } from "../../hosted/HostedPieces.ts";
 import { hostedResponseOf, generationOf, identified, withCallId, promptWithProviderIds } from "./providerResponse.ts";
 import { isInterrupted, isOwnCall, StreamedGeneration } from "../../ai-sdk/StreamedGeneration.ts";
-import { streamOf } from "../StreamLegs.ts";
 
 const streamSchema = z.looseObject({ stream: objectWithMethods<ReadableStream>("getReader") });
 
@@ -271,4 +270,8 @@ function* piecesOf(part: ProviderPart, id: string, shown = ""): Generator<Provid
     default:
       yield part;
   }
+}
+
+export function streamOf<Part>(parts: AsyncIterable<Part>): ReadableStream<Part> {
+  return (ReadableStream as unknown as { from(source: typeof parts): ReadableStream<Part> }).from(parts);
 }

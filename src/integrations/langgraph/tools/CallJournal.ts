@@ -30,7 +30,7 @@ import type { GraphToolSettings } from "./GraphTool.ts";
 import { isLetThrough, letThrough } from "./letThrough.ts";
 import type { PutsInFlight } from "../write/WriteOrder.ts";
 import type { RefusedTasks } from "./RefusedTasks.ts";
-import { answerTo, capturedOutput, callEndOf, recordedOutput, settledEnd } from "./storedOutput.ts";
+import { answerTo, capturedOutput, callEndOf, recordedOutput, endOfSettlement } from "./storedOutput.ts";
 import type { CallPlace, TaskPlace } from "./TaskPlace.ts";
 
 interface CallJournalOptions {
@@ -109,7 +109,7 @@ export class CallJournal {
     const settlement = checkSettlement(given, id);
     const { threads, coder } = this.#options;
     const subject = `the settled output of call ${quoted(id)}`;
-    const end = await settledEnd(coder, settlement, subject);
+    const end = await endOfSettlement(coder, settlement, subject);
     await threads.use(threadId, async (thread) => {
       this.#assertInDoubt(thread, id);
       thread.append([{ kind: "call_end", call: id, end: { ...end(thread), settled: "outside" } }]);
@@ -274,7 +274,7 @@ export class CallJournal {
     });
     if (settlement === "not-done" || settlement === "retry") return this.#performed(performance);
     const subject = `the settled output of tool "${facts.tool}"`;
-    const end = (await settledEnd(this.#options.coder, settlement, subject))(thread);
+    const end = (await endOfSettlement(this.#options.coder, settlement, subject))(thread);
     recordEnd(performance, { ...end, settled: by });
     return this.#replayed(performance, end);
   }

@@ -27,7 +27,7 @@ export async function capturedOutput(coder: ValueCoder, output: unknown, subject
  *
  * @throws NotSerializableError
  */
-export async function settledEnd(
+export async function endOfSettlement(
   coder: ValueCoder,
   settlement: ToolCallSettlement,
   subject: string,
