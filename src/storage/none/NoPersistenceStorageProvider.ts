@@ -49,7 +49,7 @@ export class NoRecordLog extends ProcessLog<NoOwnedLog> implements RecordLog {
 }
 
 /** Counts appends and discards them. */
-export class NoOwnedLog extends ReleasableLog implements OwnedLog {
+class NoOwnedLog extends ReleasableLog implements OwnedLog {
   #position = 0;
 
   get position(): number {
