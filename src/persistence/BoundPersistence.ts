@@ -40,8 +40,17 @@ export class BoundPersistence implements RunPersistence {
 
   async createCheckpoint<Input>(options: CreateCheckpointOptions<Input> = {}): Promise<AgentCheckpointData> {
     checkSchema(createCheckpointSchema, options, "options of createCheckpoint()");
-    const { agentContext: context = this.#context, checkpointId, version = 0 } = options;
-    const { run, recorder } = this.#at(context);
+    const { agentContext: context = this.#context } = options;
+    const own = this.#at(context);
+    return asWork(context, () => this.#saveCheckpoint(context, own, options));
+  }
+
+  async #saveCheckpoint<Input>(
+    context: AgentContext,
+    { run, recorder }: BoundRun,
+    options: CreateCheckpointOptions<Input>,
+  ): Promise<AgentCheckpointData> {
+    const { checkpointId, version = 0 } = options;
     const beginning = options.nodeId === undefined;
     const { node, input } = await this.#pointOf(context, run, options);
     const visit = visitOf(context);
@@ -50,6 +59,8 @@ export class BoundPersistence implements RunPersistence {
       again !== undefined && (await this.getCheckpoints()).find((stored) => stored.checkpointId === again);
     if (recorded) return recorded;
     await noteEnvironment(recorder.setup.environment, run.state);
+    // The run may have moved meanwhile.
+    this.#at(context);
     checkNewCheckpoint(recorder, options);
     if (beginning && recorder.savedWithin) throw new CheckpointNotPossibleError(run.agentId, node);
     const plan = withoutUndefined({
@@ -84,7 +95,7 @@ export class BoundPersistence implements RunPersistence {
     checkSchema(executionPointSchema, options, "execution point");
     const { agentContext: context = this.#context } = options;
     const at = this.#at(context);
-    const point = await beforeMove(context, () => executionPointOf(at.run.graph, options, at.run.root));
+    const point = await asWork(context, () => executionPointOf(at.run.graph, options, at.run.root));
     return this.#move(context, at, undefined, async (log, { setExecutionPoint }) => ({
       recorder: await setExecutionPoint({ ...point, ...at, log, move: "execution_point" }),
       report: runMoved({}),
@@ -172,7 +183,7 @@ export class BoundPersistence implements RunPersistence {
   ): Promise<RollbackReport> {
     const { agentContext: context = this.#context, onFailure } = Object(options) as RollbackOptions;
     const { lane } = own.recorder;
-    const { before, onlyHistory, changes } = await beforeMove(context, async () => {
+    const { before, onlyHistory, changes } = await asWork(context, async () => {
       const changes = await import("./changes.ts");
       const onlyHistory = changes.isHistoryOnly(options);
       return { changes, onlyHistory, before: await changes.readForMove(own.recorder, checkpointId) };
@@ -238,9 +249,9 @@ export class BoundPersistence implements RunPersistence {
   }
 }
 
-/** Prepares a move as work of the node, so that the run does not end as `waiting` before the move. */
-function beforeMove<Result>(context: AgentContext, prepare: () => Promise<Result>): Promise<Result> {
-  return executionOf(context).start(undefined, withinOf(context), prepare);
+/** Starts work of the node, so that the node does not end or wait for input before the work has ended. */
+function asWork<Result>(context: AgentContext, work: () => Promise<Result>): Promise<Result> {
+  return context.signal.aborted ? work() : executionOf(context).start(undefined, withinOf(context), work);
 }
 
 function setupOfRun({ setup, parent }: RunRecorder): PersistenceSetup {

@@ -10,7 +10,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
 import { checkpointsOf, latestOf, nodesOf } from "../support/stored.ts";
-import { logStorages, storages } from "../support/storages.ts";
+import { logStorages, memory, storages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
 
 /** One node with a body, then `next`, whose input is a number. */
@@ -283,4 +283,34 @@ describe.each(logStorages)("$name: work since a requested checkpoint", (storage)
     expect(new Set(world.executed).size).toBe(3);
     expect(world.done).toEqual(["book book go", "saving save go", "saving save go"]);
   });
+});
+
+it("a node that does not await createCheckpoint ends after the checkpoint, so that no later call is made again", async () => {
+  const opened = await memory.open();
+  const fault = new Fault();
+  const world = new World();
+  const book = world.adder("book", "irreversible");
+  const slow = z.string().refine(async () => {
+    for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+    return true;
+  });
+  const graph = strategy<string, string>("s", (g) => {
+    const saves = g.node("saves", (text: string, context) => {
+      void persistence(context).createCheckpoint({ lastInput: text, lastInputType: slow });
+      return text;
+    });
+    const books = g.node("books", async (item: string, { tools }) => {
+      await tools.call(book, { item });
+      for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+      fault.strike();
+      return item;
+    });
+    g.edge(g.start, saves);
+    g.edge(saves, books);
+    g.edge(books, g.finish);
+  });
+  const agent = () => durableAgent(graph, opened(), { tools: [book] });
+  await fault.stops(agent().run("car"));
+  expect(await agent().resume()).toMatchObject({ status: "completed" });
+  expect(world.done).toEqual(["book car"]);
 });
