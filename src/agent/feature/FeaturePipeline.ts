@@ -100,7 +100,7 @@ export interface AbortGrace {
 
 export const defaultAbortGrace: AbortGrace = { ms: 5_000, clock: systemClock };
 
-/** A feature for an agent. Disposing the agent disposes an instance with `Symbol.asyncDispose`. */
+/** A feature for an agent. If its instance has `Symbol.asyncDispose`, disposing the agent disposes the instance. */
 export interface AgentFeature<in Config, out Instance> {
   readonly key: string;
   /** Registers hooks and returns the instance that `agent.feature` and `context.feature` return. */

@@ -22,7 +22,7 @@ export class EntryChain {
     this.#end = start;
   }
 
-  /** Accepts the next append. Returns a description of its defect, or `undefined` if it is valid. */
+  /** Accepts the next append. Returns a description of the defect of this append, or `undefined` if it is valid. */
   accept(next: ChainLink & { readonly prev: string }): string | undefined {
     const end = this.#end;
     const reached = end === undefined ? undefined : this.#across(end, next.position);

@@ -152,7 +152,7 @@ interface Options<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly all: { readonly size: number };
 }
 
-/** A log that stays open until another process requests it, it is idle for too long, or an append fails. */
+/** A log that stays open until another process requests the log, the log is idle for too long, or an append fails. */
 class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly opening: Promise<ShapedLog<Rec, State>>;
   readonly #options: Options<Rec, State>;
