@@ -8,7 +8,7 @@ import { cases } from "../../soak/cases.ts";
 /** `npm test` kills before a few of the calls to the file system, a long run before many of the first half. */
 const kills = cases(2, 40);
 /** All lines in one append. */
-const wanted = { output: "iinit", migrations: [["both", "work/second"]] };
+const wanted = { output: "iinit", migrations: [["both", "finish", "work/second"]] };
 
 const start = killableProgram("migration/migrationWorker.ts");
 

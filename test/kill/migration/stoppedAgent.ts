@@ -26,12 +26,12 @@ export function migratingAgent(directory: string): AIAgent {
   return place.agent(spec, { at: undefined }, storageIn(directory), { migrations });
 }
 
-/** The nodes of the checkpoints that migrations made, by the append that they are in. */
+/** The nodes of the checkpoints that migrations made, by append. The checkpoint of a finished branch stores no node. */
 export async function migrationsIn(directory: string): Promise<readonly (readonly string[])[]> {
   const found: (readonly string[])[] = [];
   for await (const { records } of storageIn(directory).log.read("a")) {
     const made = records as readonly { readonly move?: string; readonly node?: string }[];
-    const nodes = made.flatMap(({ move, node = "" }) => (move === "migration" ? [node] : []));
+    const nodes = made.flatMap(({ move, node = "finish" }) => (move === "migration" ? [node] : []));
     if (nodes.length > 0) found.push(nodes);
   }
   return found;

@@ -133,7 +133,7 @@ describe("ten processes that act on one agent at once", () => {
       const completed = { said: "completed", output: "iinit" };
       expect(said).toContainEqual(completed);
       for (const each of said) if (each.said !== "busy") expect(each).toEqual(completed);
-      expect(await migrationsIn(directory)).toEqual([["both", "work/second"]]);
+      expect(await migrationsIn(directory)).toEqual([["both", "finish", "work/second"]]);
       await rm(directory, { recursive: true });
     }
   });
