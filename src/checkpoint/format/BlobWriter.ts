@@ -83,6 +83,8 @@ export class BlobWriter {
   protected largeText(slot: StoredValue): { readonly text: string; readonly bytes: number } | undefined {
     if (estimateBytes(slot) * 6 <= this.#threshold) return undefined;
     const text = JSON.stringify(slot);
+    // A code unit has at most three bytes in UTF-8.
+    if (text.length * 3 <= this.#threshold) return undefined;
     const bytes = new TextEncoder().encode(text).length;
     return bytes <= this.#threshold ? undefined : { text, bytes };
   }

@@ -186,8 +186,7 @@ class MemoryOwnedLog extends ReleasableLog implements OwnedLog {
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
     this.assertOwned();
     const position = this.#log.append(entry, expectedPosition, this.generation);
-    const { summary } = this.#log;
-    if (entry.summary && summary) this.#order.set(summary);
+    if (entry.summary) this.#order.set(entry.summary);
     await nextTurn();
     return position;
   }
@@ -270,7 +269,7 @@ class SummaryOrder {
   /** The agents with a due time, earliest first. */
   readonly #due: Listed[] = [];
 
-  set({ agentId, status, order, dueAt, updatedAt }: AgentSummary): void {
+  set({ agentId, status, order, dueAt, updatedAt }: Listed): void {
     this.delete(agentId);
     const listed: Listed = withoutUndefined({ agentId, status, order, dueAt, updatedAt });
     const others = this.#ofStatus.get(status) ?? [];
