@@ -18,7 +18,7 @@ export async function* timelinePage(
   agentId: string,
   options: TimelineOptions = {},
 ): AsyncGenerator<string, void> {
-  const reader = new TimelineReader(inspector, agentId, checkTimelineOptions(options));
+  const reader = new TimelineReader(inspector, agentId, checkTimelineOptions(options, "timeline"));
   await reader.view();
   const assets = await pageAssets();
   yield* pageHtml({ ...assets, title: `${agentId} · timeline`, items: reader.items(), agent: () => reader.agent() });
@@ -41,7 +41,7 @@ export async function* comparisonPage(
   after: RunTrace,
   options: Omit<TimelineOptions, "last"> = {},
 ): AsyncGenerator<string, void> {
-  const data = comparedRuns(before, after, checkTimelineOptions(options));
+  const data = comparedRuns(before, after, checkTimelineOptions(options, "comparison"));
   yield* valueHtml(await pageAssets(), `${before.agentId} ↔ ${after.agentId} · comparison`, data);
 }
 

@@ -2,6 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { comparisonPage, inertJson } from "../../src/timeline/timelinePage.ts";
 
+const emptyRun = { version: 1, agentId: "a", runId: "r", status: "completed", input: 1, visits: [] } as const;
+
+it("a page of two runs refuses the option of a timeline that limits its steps", async () => {
+  const page = comparisonPage(emptyRun, emptyRun, { last: 1 } as object);
+  await expect(page.next()).rejects.toThrow('Invalid options of a comparison: unknown option "last"');
+});
+
 describe("the data of a page", () => {
   it("has no invisible or reordering characters in values and keys", () => {
     const shown = JSON.parse(inertJson({ "a\u202e": "\x1b[31m \u2066b\u{e0041} \n \\u001b \x9b" })) as object;
@@ -16,14 +23,7 @@ describe("the data of a page", () => {
   });
 
   it("has a title without reordering characters and without markup", async () => {
-    const run = {
-      version: 1,
-      agentId: "a\u202e</title><b>",
-      runId: "r",
-      status: "completed",
-      input: 1,
-      visits: [],
-    } as const;
+    const run = { ...emptyRun, agentId: "a\u202e</title><b>" };
     let html = "";
     for await (const piece of comparisonPage(run, run)) html += piece;
     const [, title] = /<title>(.*)<\/title>/.exec(html) ?? [];

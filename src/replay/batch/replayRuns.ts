@@ -1,8 +1,7 @@
-import { z } from "zod";
 import type { AIAgent } from "../../agent/AIAgent.ts";
 import { inspect } from "../../inspect/AgentInspector.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
-import { abortSignalSchema, integerFrom, numberFrom } from "../../internal/options/optionSchemas.ts";
+import { abortSignalSchema, customSchema, integerFrom, numberFrom } from "../../internal/options/optionSchemas.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { ReplayResult } from "../run/replayRecording.ts";
@@ -42,7 +41,11 @@ export interface ReplayedRuns extends AsyncIterable<ReplayedRun> {
   readonly report: ReplayReport;
 }
 
-const selectionSchema = strictOptions(() => ({ storage: providerSchema, runs: z.unknown().optional() }));
+const runsSchema = customSchema(
+  "a list of runs, which may be asynchronous",
+  (runs) => Object(runs) === runs && [Symbol.iterator, Symbol.asyncIterator].some((of) => of in Object(runs)),
+);
+const selectionSchema = strictOptions(() => ({ storage: providerSchema, runs: runsSchema.optional() }));
 const optionsSchema = strictOptions(() => ({
   concurrency: integerFrom(1).optional(),
   budget: strictOptions(() => ({ tokens: numberFrom(0) })).optional(),

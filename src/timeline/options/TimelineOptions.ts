@@ -42,11 +42,16 @@ export const timelineOptionShape = {
   onHidden: functionSchema().optional(),
 };
 
-const schema = strictOptions(() => timelineOptionShape);
+const timelineSchema = strictOptions(() => timelineOptionShape);
+const comparisonSchema = strictOptions(() => {
+  const { last: _last, ...shape } = timelineOptionShape;
+  return shape;
+});
 
 /** @throws InvalidInputError for an unknown option or an invalid value */
-export function checkTimelineOptions(options: TimelineOptions): TimelineOptions {
-  return checkSchema(schema, options, "options of a timeline") as TimelineOptions;
+export function checkTimelineOptions(options: TimelineOptions, page: "timeline" | "comparison"): TimelineOptions {
+  const schema = page === "timeline" ? timelineSchema : comparisonSchema;
+  return checkSchema(schema, options, `options of a ${page}`) as TimelineOptions;
 }
 
 /** Creates the redaction of one page. It counts the hidden values, so each page needs a new one. */

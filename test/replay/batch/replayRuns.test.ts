@@ -104,6 +104,8 @@ describe("replayRuns", () => {
     expect(() => replayRuns(agentOn(storage), { storage }, { concurrency: 0 })).toThrow("options of replayRuns()");
     expect(() => replayRuns(agentOn(storage), {} as never)).toThrow("selection of replayRuns()");
     expect(() => replayRuns({} as never, { storage })).toThrow("agent of replayRuns()");
+    for (const runs of ["order-1", Promise.resolve([]), 1])
+      expect(() => replayRuns(agentOn(storage), { storage, runs } as never)).toThrow("expected a list of runs");
     const misspelled = { replay: { modle: "live" } } as never;
     expect(() => replayRuns(agentOn(storage), { storage }, misspelled)).toThrow("modle");
   });
