@@ -1,4 +1,6 @@
 import type { ModelUsage } from "../checkpoint/tokenUsage/ModelUsage.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
+import { functionSchema } from "../internal/options/optionSchemas.ts";
 import { reasonOf } from "../internal/reasonOf.ts";
 import type { EventCheckpoint, EventLine, PersistenceEvent, PersistenceListener } from "./PersistenceEvent.ts";
 
@@ -7,6 +9,7 @@ import type { EventCheckpoint, EventLine, PersistenceEvent, PersistenceListener 
  * replaces control characters with spaces.
  *
  * @param write receives a line without a line break.
+ * @throws InvalidInputError if the argument is not a function.
  *
  * @example
  * ```ts
@@ -14,6 +17,7 @@ import type { EventCheckpoint, EventLine, PersistenceEvent, PersistenceListener 
  * ```
  */
 export function printEvents(write: (line: string) => void): PersistenceListener {
+  checkSchema(functionSchema(), write, "argument of printEvents()");
   return (event) => write(printable(`${event.at} ${event.agentId}${lineOf(event)}: ${textOf(event)}`));
 }
 

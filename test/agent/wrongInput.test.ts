@@ -6,6 +6,7 @@ import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
 import type { RunState } from "../../src/agent/state/RunState.ts";
 import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool, type AnyTool } from "../../src/agent/tool/Tool.ts";
+import { printEvents } from "../../src/listeners/printEvents.ts";
 import { scriptedModel } from "../../src/testing/doubles/scriptedModel.ts";
 import { testFeature } from "./testFeature.ts";
 
@@ -102,6 +103,7 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
   ],
   ["a feature that cannot be installed", "expected a function", () => new AIAgent(config).install(wrong({ key: "k" }))],
   ["an invalid listener", "expected a function, received undefined", hook("onAgentCompleted", undefined)],
+  ["events printed without a function", "expected a function, received undefined", () => printEvents(wrong(undefined))],
   ["an invalid interceptor", "expected a function, received object", hook("aroundRun", {})],
   ["a claim of no option", 'expected one of "resume"', hook("claim", "resum")],
   ["a grace period without a clock", "expected an object with now", hook("limitAborts", { ms: 5 })],
