@@ -2,12 +2,14 @@ import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence, 
 import { exportAgent, importAgent } from "agent-persistence/transfer";
 import { expect, it } from "vitest";
 
-/** An agent whose first node ends in the turn of the event loop in which it saves a checkpoint. */
+/** An agent whose first node saves two checkpoints at once. */
 function stepping(storage: InMemoryPersistenceStorageProvider) {
   const steps = strategy<string, string>("steps", (graph) => {
     const one = graph.node("one", async (input: string, context) => {
-      void persistence(context).createCheckpoint();
-      return `${input} one`;
+      const output = `${input} one`;
+      const bound = persistence(context);
+      await Promise.all([bound.createCheckpoint(), bound.createCheckpoint({ nodeId: "two", lastInput: output })]);
+      return output;
     });
     const two = graph.node("two", async (input: string) => `${input} two`);
     graph.edge(graph.start, one);

@@ -163,7 +163,7 @@ describe("a parallel node", () => {
     ["the finish", /"all" is graph\.finish/, (g) => g.each("all", g.finish, String)],
     [
       "a node of another graph",
-      /branch "a" of "both" names the node "stranger" of another graph.*same graph/,
+      /branch "a" of "both" names the node "stranger" of another graph.*node of this graph/,
       (g) => g.parallel("both", { a: stranger! }, first),
     ],
     [
