@@ -200,6 +200,17 @@ it("a rollback that the storage refused is refused again, with the same error", 
   expect(await replayed([byId, byPlace], [byId, byPlace], true)).toMatchObject({ matches: true });
 });
 
+it("a counterfactual replay names the target of a rollback to the latest checkpoint", async () => {
+  const storage = new InMemoryPersistenceStorageProvider();
+  await agentOf(storage, [same]).run("go", { runId: "r" });
+  const moving: Body = async (input, context) => {
+    await persistence(context).rollbackToLatestCheckpoint();
+    return input;
+  };
+  const result = await replayRun(agentOf(storage, [moving]), { storage, agentId: "a", onUnrecordedCall: "execute" });
+  expect(result.divergence).toMatchObject({ what: "path", actual: "the latest checkpoint" });
+});
+
 it("a counterfactual replay executes no second call that nobody has approved", async () => {
   const executed: string[] = [];
   const asking = (storage: InMemoryPersistenceStorageProvider, count: number) => {

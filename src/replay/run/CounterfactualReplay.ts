@@ -148,7 +148,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
   }
 
   move(context: AgentContext, actual: string | object | undefined): Promise<never> {
-    return this.#end(context, { what: "path", actual });
+    return this.#end(context, { what: "path", actual: actual ?? "the latest checkpoint" });
   }
 
   save(): Promise<undefined> {
