@@ -1,10 +1,10 @@
-import { Argument, type Command, InvalidArgumentError, Option } from "commander";
+import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import { TaskStatus } from "../checkpoint/status/TaskStatus.ts";
 import { agentStatuses } from "../inspect/view/AgentView.ts";
 import { CommandFailure, type ExitReason } from "./terminal/CommandFailure.ts";
 import type { Session, WritingOptions } from "./session/Session.ts";
 import type { CommandIo } from "./terminal/CommandIo.ts";
-import { StrictCommand } from "./terminal/StrictCommand.ts";
+import { withoutDistantSuggestion } from "./terminal/failureReport.ts";
 import { visibleLines } from "./terminal/visibleText.ts";
 
 const itsCode = "the agent's code. The command uses the storage of this agent";
@@ -31,7 +31,7 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
       await using session = new Session(io, options as WritingOptions);
       onEnd((await action(session, options as never, ...(words as never[]))) ?? "done");
     };
-  const program = new StrictCommand("agent-persistence")
+  const program = new Command("agent-persistence")
     .description("Shows durable agents, and controls them.")
     .version(io.version, "-v, --version", "print the version")
     .helpOption("-h, --help", "describe a command and its options")
@@ -40,7 +40,7 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void io.out.write(text),
-      writeErr: (text) => void (isForPrograms || io.err.write(visibleLines(text))),
+      writeErr: (text) => void (isForPrograms || io.err.write(visibleLines(withoutDistantSuggestion(text)))),
       getOutHelpWidth: () => io.out.columns ?? 100,
       getErrHelpWidth: () => io.err.columns ?? 100,
       getOutHasColors: () => false,

@@ -32,6 +32,8 @@ describe("a failing command", () => {
     const { err } = await desk.command(["backup", "folder", word, "--json"]);
     const message = `unknown option '${word}'${suggestion}`;
     expect(JSON.parse(err)).toEqual({ error: { code: "usage", message } });
+    const forPeople = await desk.command(["backup", "folder", word]);
+    expect(forPeople.err).toContain(`error: ${message}\n(agent-persistence --help`);
   });
 
   it.each([

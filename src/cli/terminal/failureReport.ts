@@ -105,5 +105,10 @@ function causeOf({ cause, code }: AgentPersistenceError): readonly string[] {
 function parserReport({ exitCode, message }: CommanderError, isForPrograms: boolean): FailureReport {
   if (exitCode === 0) return { reason: "done", code: "done" };
   if (!isForPrograms) return { reason: "usage", code: "usage" };
-  return { reason: "usage", code: "usage", message: message.replace(/^error: /, "") };
+  return { reason: "usage", code: "usage", message: withoutDistantSuggestion(message).replace(/^error: /, "") };
+}
+
+/** Removes the suggestion for a word of up to three letters, because commander suggests `--keys` for `--yes`. */
+export function withoutDistantSuggestion(message: string): string {
+  return message.replace(/('--.{0,3}')\n\(Did you mean .*\)/, "$1");
 }
