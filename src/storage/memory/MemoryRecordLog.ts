@@ -185,8 +185,9 @@ class MemoryOwnedLog extends ReleasableLog implements OwnedLog {
 
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
     this.assertOwned();
+    const isNew = expectedPosition === this.position;
     const position = this.#log.append(entry, expectedPosition, this.generation);
-    if (entry.summary) this.#order.set(entry.summary);
+    if (isNew && entry.summary) this.#order.set(entry.summary);
     await nextTurn();
     return position;
   }

@@ -72,6 +72,17 @@ describe("a log in memory", () => {
     expect(await collect(log.read("a"))).toHaveLength(2);
   });
 
+  it("lists the newest summary after an earlier append is repeated", async () => {
+    const log = new MemoryRecordLog();
+    const owned = await log.open("a", owner("1"));
+    const first = { id: "x", records: [], summary: summary("a", "running", "1") };
+    await owned.append(first, 0);
+    await owned.append({ id: "y", records: [], summary: summary("a", "finished", "2") }, 1);
+    await owned.append(first, 0);
+    expect(await collect(log.list({ status: "finished" }))).toMatchObject([{ agentId: "a", status: "finished" }]);
+    expect(await collect(log.list({ status: "running" }))).toEqual([]);
+  });
+
   it("reads a range, or from the newest snapshot", async () => {
     const log = new MemoryRecordLog();
     const owned = await log.open("a", owner("1"));
