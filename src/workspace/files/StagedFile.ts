@@ -2,12 +2,15 @@ import { randomBytes } from "node:crypto";
 import {
   type BigIntStats,
   closeSync,
+  constants,
   fchmodSync,
+  fchownSync,
   fstatSync,
-  lchownSync,
   lstatSync,
+  openSync,
   readdirSync,
   renameSync,
+  type Stats,
   symlinkSync,
   unlinkSync,
   writeFileSync,
@@ -20,6 +23,8 @@ import type { Phases } from "./inPhases.ts";
 import { createDescriptor, syncDescriptor } from "./OpenFolder.ts";
 
 const suffix = ".agent-tmp";
+/** Flags to open a file without following a link or waiting for a pipe. */
+const unfollowed = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 const unfinished = /^\.[0-9a-f]{16}-[0-9a-f]{16}\.agent-tmp$/;
 
@@ -74,10 +79,17 @@ export function putStaged(place: FilePlace, staged: StagedFile, replaced: BigInt
 }
 
 /** Gives a new file the owner and group of the file that it replaces, if this process may. */
-function keepOwner({ at, owner }: StagedFile, uid: number, gid: number): void {
-  if (!owner || (owner.uid === uid && owner.gid === gid)) return;
+function keepOwner({ at, written }: StagedFile, uid: number, gid: number): void {
+  if (!written || (written.uid === uid && written.gid === gid)) return;
   try {
-    lchownSync(at, uid, gid);
+    const descriptor = openSync(at, unfollowed);
+    try {
+      const { dev, ino } = fstatSync(descriptor);
+      // Another process may have put a hard link to a foreign file at the path.
+      if (dev === written.dev && ino === written.ino) fchownSync(descriptor, uid, gid);
+    } finally {
+      closeSync(descriptor);
+    }
   } catch {
     // Only a privileged process may give a file to another user.
   }
@@ -87,7 +99,7 @@ function keepOwner({ at, owner }: StagedFile, uid: number, gid: number): void {
 export interface StagedFile {
   readonly at: string;
   /** Omitted for a link. */
-  readonly owner?: { readonly uid: number; readonly gid: number };
+  readonly written?: Pick<Stats, "dev" | "ino" | "uid" | "gid">;
 }
 
 /** Writes the new content to a temporary file next to the target, durably. */
@@ -103,13 +115,13 @@ export async function stage(
   });
   try {
     writeFileSync(descriptor, content);
-    const owner = fstatSync(descriptor);
+    const written = fstatSync(descriptor);
     // The umask may have removed permissions.
-    if ((owner.mode & 0o777) !== mode) fchmodSync(descriptor, mode);
+    if ((written.mode & 0o777) !== mode) fchmodSync(descriptor, mode);
     await phases?.next();
     await syncDescriptor(descriptor);
     await phases?.next();
-    return { at, owner };
+    return { at, written };
   } catch (error) {
     discard({ at });
     throw error;

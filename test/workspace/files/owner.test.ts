@@ -1,4 +1,4 @@
-import { chownSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, linkSync, readdirSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
@@ -21,3 +21,21 @@ it.runIf(process.getuid?.() === 0)("a replaced file keeps its owner and its grou
   for (const name of ["a", "b"])
     expect(statSync(join(root, name))).toMatchObject({ size: 1, mode: 0o100600, uid: 1_234, gid: 1_235 });
 });
+
+it.runIf(process.getuid?.() === 0)(
+  "a file that another process puts in place of the new file keeps its owner",
+  async () => {
+    const [root, foreign] = [temporaryFolder(), join(temporaryFolder(), "foreign")];
+    writeFileSync(join(root, "a"), "1");
+    chownSync(join(root, "a"), 1_234, 1_235);
+    writeFileSync(foreign, "secret");
+    const beforeReplacing = () => {
+      const staged = join(root, readdirSync(root).find((name) => name !== "a") ?? "");
+      unlinkSync(staged);
+      linkSync(foreign, staged);
+    };
+    const replacement = { expectedHash: hash(Buffer.from("1")), content: Buffer.from("2"), newMode: 0o644 };
+    await new WorkspaceFiles(root, 100).replaceUnchanged("a", { ...replacement, beforeReplacing });
+    expect(statSync(foreign)).toMatchObject({ uid: 0, gid: 0 });
+  },
+);
