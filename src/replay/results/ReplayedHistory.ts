@@ -1,7 +1,7 @@
 import type { RunState } from "../../agent/state/RunState.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { RecordedChange, RecordedCheckpoint } from "../recording/Recording.ts";
-import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
+import { canonicalText, isSameValue } from "../../checkpoint/values/isSameValue.ts";
 
 type History = RunState["history"];
 
@@ -117,9 +117,10 @@ function changesOf(checkpoint: RecordedCheckpoint | undefined): readonly Recorde
 /** Keeps the messages that both histories contain, so that their numbers stay. */
 function trimTo(history: History, trimmed: readonly Message[]): void {
   const { messages } = history;
+  const texts = messages.map((message) => canonicalText(message));
   let from = 0;
   const kept = trimmed.map((message) => {
-    const at = messages.findIndex((each, index) => index >= from && isSameValue(each, message));
+    const at = texts.indexOf(canonicalText(message), from);
     if (at < 0) return message;
     from = at + 1;
     return messages[at] as Message;
