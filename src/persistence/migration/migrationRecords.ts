@@ -44,7 +44,7 @@ function lineRecords(
   journal: MigrationJournal,
   made: Map<string | undefined, NumberedMessage[]>,
 ): readonly AgentRecord[] {
-  const { line, next, renames } = migration;
+  const { line, next, renames, before } = migration;
   const { lane } = line.state;
   const { writer, numbers } = journal;
   const uploads = writer.uploads;
@@ -53,12 +53,16 @@ function lineRecords(
   history.rewrite(() => next.messageHistory);
   const known = new Map([...made].map(([content, messages]) => [content, [...messages]]));
   // A message from before a branch keeps one number here and there. Otherwise, the merge would add the message again.
-  const entries = history.entries.map((entry) => {
+  const entries = history.entries.map((entry, at) => {
     if (entry.number < first) return entry;
     const content = contentKey(entry.message);
     const shared = known.get(content)?.shift();
-    if (!shared) addToGroup(made, content, entry);
-    return shared ?? entry;
+    if (shared) return shared;
+    const old = migration.history[at];
+    // The function of the migration has changed this message in the run, but not in a finished branch.
+    if (old && before?.has(old.number)) return old;
+    addToGroup(made, content, entry);
+    return entry;
   });
   const records = [
     { ...structureReference(structureRecord(line.setup, lane, journal), journal), renames },

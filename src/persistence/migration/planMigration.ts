@@ -30,6 +30,8 @@ import { z } from "zod";
 /** The migration of a run, branch or sub-agent. The effects of the calls in `standing` remain. */
 export interface LineMigration extends LinePlan {
   readonly standing: readonly string[];
+  /** For a finished branch, the numbers of the messages of the run. */
+  readonly before?: ReadonlySet<number>;
 }
 
 /**
@@ -58,11 +60,13 @@ export async function planMigration(
     const root = rootOf(line, log, plans);
     const plan = await migratedLine(line, line.verdict.chain, root, { log, signal });
     plans.set(lane, { ...plan, standing: plan.keepsVisit ? [] : leftCalls(line, log) });
+    const before = new Set(plan.history.map(({ number }) => number));
     const names = line.verdict.chain.map(({ migrate: _migrate, ...renames }) => renames);
     for (const state of plan.keepsVisit ? finishedBranches(log.index, lane) : [])
       plans.set(state.lane, {
         ...(await migratedLine({ ...line, state }, names, root, { log, signal })),
         standing: [],
+        before,
       });
   }
   return [...plans.values()];

@@ -20,6 +20,17 @@ const migrations: Readonly<Record<string, Migration>> = {
       ),
     }),
   },
+  "renames a tool and changes its calls": {
+    ...renames,
+    migrate: (line) => ({
+      ...line,
+      messageHistory: line.messageHistory.map((message) =>
+        typeof message.content === "string"
+          ? message
+          : ({ ...message, content: message.content.map((part) => ({ ...part, input: { amount: 1 } })) } as Message),
+      ),
+    }),
+  },
 };
 
 /** An agent whose branches follow a call of a tool. It stops before or after the message of a branch, or in the merge. */
