@@ -78,7 +78,7 @@ export function putStaged(place: FilePlace, staged: StagedFile, replaced: BigInt
   }
 }
 
-/** Gives a new file the owner and group of the file that it replaces, if this process may. */
+/** Gives a new file the owner and group of the file that it replaces, or only the group, if this process may. */
 function keepOwner({ at, written }: StagedFile, uid: number, gid: number): void {
   if (!written || (written.uid === uid && written.gid === gid)) return;
   try {
@@ -91,7 +91,8 @@ function keepOwner({ at, written }: StagedFile, uid: number, gid: number): void 
       closeSync(descriptor);
     }
   } catch {
-    // Only a privileged process may give a file to another user.
+    // Only a privileged process may give a file to another user. A member of the group may give it to the group.
+    if (uid !== written.uid) keepOwner({ at, written }, written.uid, gid);
   }
 }
 

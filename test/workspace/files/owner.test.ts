@@ -1,5 +1,7 @@
+import { execFileSync } from "node:child_process";
 import { chownSync, linkSync, readdirSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { stateOf } from "../../../src/workspace/files/readFile.ts";
@@ -39,3 +41,21 @@ it.runIf(process.getuid?.() === 0)(
     expect(statSync(foreign)).toMatchObject({ uid: 0, gid: 0 });
   },
 );
+
+it.runIf(process.getuid?.() === 0)("a file that a member of its group replaces keeps its group", () => {
+  const root = temporaryFolder();
+  writeFileSync(join(root, "a"), "1");
+  for (const path of [root, join(root, "a")]) chownSync(path, path === root ? 1_236 : 1_234, 1_235);
+  const script = `
+    import { WorkspaceFiles } from ${JSON.stringify(new URL("../../../src/workspace/files/WorkspaceFiles.ts", import.meta.url))};
+    process.setgroups([1_235]);
+    process.setgid(1_236);
+    process.setuid(1_236);
+    const replacement = { content: Buffer.from("2"), newMode: 0o644, beforeReplacing: () => {} };
+    const expectedHash = ${JSON.stringify(hash(Buffer.from("1")))};
+    await new WorkspaceFiles(${JSON.stringify(root)}, 100).replaceUnchanged("a", { ...replacement, expectedHash });`;
+  const config = fileURLToPath(new URL("../../tsconfig.json", import.meta.url));
+  const env = { ...process.env, TSX_TSCONFIG_PATH: config };
+  execFileSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", script], { env });
+  expect(statSync(join(root, "a"))).toMatchObject({ uid: 1_236, gid: 1_235 });
+});
