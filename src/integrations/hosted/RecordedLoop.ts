@@ -10,8 +10,7 @@ import { hostedResponse, ResponseCalls } from "./responseMessage.ts";
 import type { ApprovableCall, GivenHostedResponse, HostedApproval, HostedCall, HostedLoop } from "./HostedLoop.ts";
 import type { RunRecords } from "./RunRecords.ts";
 import type { LineRecording, RecordedResponse, RecordedToolCall, Recording } from "../../replay/recording/Recording.ts";
-import { type Divergence, shownCall, shownError, ReplayStop } from "../../replay/results/Divergence.ts";
-import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
+import { type Divergence, shownCall, shownError, ReplayStop, sameValue } from "../../replay/results/Divergence.ts";
 
 /** Resolves when the run has new records. Rejects if the run stops without new records. */
 type Follow = () => Promise<void>;
@@ -207,7 +206,7 @@ export class LoopComparison {
     const actual = shownCall(call);
     if (!recorded) this.#end({ what: "call", actual });
     this.#asked.add(recorded);
-    if (recorded.toolName === call.toolName && isSameValue(recorded.input, call.input)) return;
+    if (recorded.toolName === call.toolName && sameValue(recorded.input, call.input)) return;
     this.#found ??= { what: "call", expected: shownCall(recorded), actual };
     throw this.#stop;
   }

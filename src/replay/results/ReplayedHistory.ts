@@ -1,7 +1,7 @@
 import type { RunState } from "../../agent/state/RunState.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { RecordedChange, RecordedCheckpoint } from "../recording/Recording.ts";
-import { canonicalText, isSameValue } from "../../checkpoint/values/isSameValue.ts";
+import { sameValue } from "./Divergence.ts";
 
 type History = RunState["history"];
 
@@ -36,7 +36,7 @@ export class ReplayedHistory {
     answer: Message | undefined,
   ): readonly Message[] {
     const { added } = this.#changes(checkpoints, upcoming)[0] ?? { added: [] };
-    const until = answer ? added.findIndex((message) => isSameValue(message, answer)) : -1;
+    const until = answer ? added.findIndex((message) => sameValue(message, answer)) : -1;
     return [...this.expected, ...(until < 0 ? added : added.slice(0, until))];
   }
 
@@ -81,7 +81,7 @@ export class ReplayedHistory {
     const wanted = whole ? [...whole, ...added] : added;
     return (
       length === from + wanted.length &&
-      wanted.every((message, index) => isSameValue(message, entries[from + index]?.message))
+      wanted.every((message, index) => sameValue(message, entries[from + index]?.message))
     );
   }
 
@@ -117,10 +117,9 @@ function changesOf(checkpoint: RecordedCheckpoint | undefined): readonly Recorde
 /** Keeps the messages that both histories contain, so that their numbers stay. */
 function trimTo(history: History, trimmed: readonly Message[]): void {
   const { messages } = history;
-  const texts = messages.map((message) => canonicalText(message));
   let from = 0;
   const kept = trimmed.map((message) => {
-    const at = texts.indexOf(canonicalText(message), from);
+    const at = messages.findIndex((each, index) => index >= from && sameValue(each, message));
     if (at < 0) return message;
     from = at + 1;
     return messages[at] as Message;

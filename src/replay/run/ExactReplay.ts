@@ -17,10 +17,10 @@ import {
   shownCall,
   shownError,
   ReplayStop,
+  sameValue,
 } from "../results/Divergence.ts";
 import { LineReplay, allLines, LinesAtRest, type ReplayedLine } from "./LineReplay.ts";
 import type { PersistenceAnswers } from "./ReplayedPersistence.ts";
-import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 
 type Place = Pick<NextStep, "nodeId" | "input">;
 
@@ -215,7 +215,7 @@ export class ExactReplay implements PersistenceAnswers {
     const wanted = found ?? line.missedAt(run.state.iteration);
     if (wanted && (!found || found.nodeId !== next.nodeId)) this.#leavesPath(run, nodeId, wanted, next);
     if (!found) return false;
-    if (!isSameValue(found.input, next.input))
+    if (!sameValue(found.input, next.input))
       this.diverge(run, nodeId, { what: "output", expected: found.input, actual: next.input });
     const isLast = found.nodeId === "finish" || (line.isAtEndOfPart && line.nextPart);
     if (line.history.differs && isLast) this.assertHistory(run, nodeId, "messages");

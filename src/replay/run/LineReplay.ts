@@ -16,11 +16,10 @@ import type {
   RecordedStart,
   RecordedState,
 } from "../recording/Recording.ts";
-import type { FoundDifference } from "../results/Divergence.ts";
+import { type FoundDifference, sameValue } from "../results/Divergence.ts";
 import { LineRecords } from "../results/LineRecords.ts";
 import { ReplayedHistory } from "../results/ReplayedHistory.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
-import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 
 interface Hold {
   readonly resolve: () => void;
@@ -218,7 +217,7 @@ export class LineReplay extends ReplayedLine {
     if (!found || !isHere(found)) {
       this.#leaveWithin(iteration);
       this.history.takeTrims(run.state.history, checkpoints, this.#upcoming);
-      if (foreseen?.nodeId === next.nodeId && isSameValue(foreseen.input, next.input)) run.visitBase = foreseen.version;
+      if (foreseen?.nodeId === next.nodeId && sameValue(foreseen.input, next.input)) run.visitBase = foreseen.version;
       return undefined;
     }
     this.#at = at + 1;
@@ -335,7 +334,7 @@ function recordedSeed(
 ): RunStateSeed {
   const numbered = messages.map((message, at) => {
     const before = known[at];
-    return before && isSameValue(before.message, message) ? before : { number: numbers.next++, message };
+    return before && sameValue(before.message, message) ? before : { number: numbers.next++, message };
   });
   return {
     messages: numbered,

@@ -11,7 +11,7 @@ import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.t
 import { IterationLimitError } from "../../errors/strategyErrors.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { Recording, RecordedInput, RecordedEnd } from "../recording/Recording.ts";
-import { type Divergence, type FoundDifference, shownError } from "../results/Divergence.ts";
+import { type Divergence, type FoundDifference, shownError, sameValue } from "../results/Divergence.ts";
 import { repliedTo, unaskedApproval } from "../results/repliedTo.ts";
 import type { RunTrace } from "../trace/RunTrace.ts";
 import { ExactReplay } from "./ExactReplay.ts";
@@ -20,7 +20,6 @@ import { definitionOf, ReplayDefinitions } from "./replayDefinition.ts";
 import { ReplayedPersistence } from "./ReplayedPersistence.ts";
 import { replayModelRequest, replayToolCall, callInRecording } from "./replayRequests.ts";
 import { TraceCollector, withTrace } from "./TraceCollector.ts";
-import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 
 /** The result of a replay. */
 export interface ReplayResult {
@@ -188,7 +187,7 @@ function differenceOf(replay: ExactReplay, recorded: RecordedEnd, end: ReplayedE
 
 function outputDifference({ output: expected }: RecordedEnd, end: ReplayedEnd): FoundDifference | undefined {
   if (!("output" in end)) return { what: "path", expected: { nodeId: "finish", input: expected } };
-  return isSameValue(expected, end.output) ? undefined : { what: "output", expected, actual: end.output };
+  return sameValue(expected, end.output) ? undefined : { what: "output", expected, actual: end.output };
 }
 
 function failureDifference(

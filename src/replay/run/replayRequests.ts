@@ -8,10 +8,9 @@ import { answerKey, failureKey } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RecordedFailure, RecordedOutcome, RecordedResponse, RecordedToolCall } from "../recording/Recording.ts";
 import type { ExactReplay } from "./ExactReplay.ts";
-import { messageDifferences, shownCall } from "../results/Divergence.ts";
+import { messageDifferences, shownCall, sameValue } from "../results/Divergence.ts";
 import { replayedOutput } from "../../agent/tool/recordedCall.ts";
 import type { ReplayDefinitions } from "./replayDefinition.ts";
-import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 
 const unknown =
   "The log has no response to this request. The recorded code did not make it, or it failed and the node caught the failure.";
@@ -80,7 +79,7 @@ export async function replayToolCall(
   const actual = shownCall({ toolName: tool.name, input });
   const recorded = callInRecording(replay, event);
   if (!recorded) return replay.unrecorded(context, { what: "call", actual });
-  if (recorded.toolName !== tool.name || !isSameValue(recorded.input, input))
+  if (recorded.toolName !== tool.name || !sameValue(recorded.input, input))
     replay.diverge(runOf(context), context.nodeId, { what: "call", expected: shownCall(recorded), actual });
   const { outcome, toolCallId } = recorded;
   const line = replay.of(runOf(context));
@@ -105,7 +104,7 @@ async function replayAgent(
 ): Promise<void> {
   const { context } = event;
   const output = await next(event);
-  if (outcome && !isSameValue(output, outcome.output))
+  if (outcome && !sameValue(output, outcome.output))
     replay.diverge(runOf(context), context.nodeId, { what: "output", expected: outcome.output, actual: output });
 }
 

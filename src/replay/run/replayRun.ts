@@ -27,8 +27,8 @@ import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { Recording } from "../recording/Recording.ts";
 import { definitionOf, ReplayDefinitions } from "./replayDefinition.ts";
 import { ReplayedPersistence } from "./ReplayedPersistence.ts";
+import { sameValue } from "../results/Divergence.ts";
 import { TraceCollector } from "./TraceCollector.ts";
-import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 
 /** Options of {@link replayRun}. */
 export interface ReplayRunOptions extends Candidate {
@@ -176,7 +176,7 @@ async function replayCandidate(
     const result = await executeRun(definitions.of(definition), request);
     if (result.status !== "completed") return { matches: false, status: result.status, trace: trace.trace(result) };
     const { output } = result;
-    const matches = recording.end.status === "completed" && isSameValue(output, recording.end.output);
+    const matches = recording.end.status === "completed" && sameValue(output, recording.end.output);
     return { matches, status: "completed", output, trace: trace.trace({ status: "completed", output }) };
   } catch (error) {
     signal?.throwIfAborted();
