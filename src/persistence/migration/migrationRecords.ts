@@ -44,26 +44,11 @@ function lineRecords(
   journal: MigrationJournal,
   made: Map<string | undefined, NumberedMessage[]>,
 ): readonly AgentRecord[] {
-  const { line, next, renames, before } = migration;
+  const { line, next, renames } = migration;
   const { lane } = line.state;
-  const { writer, numbers } = journal;
+  const { writer } = journal;
   const uploads = writer.uploads;
-  const { next: first } = numbers;
-  const history = new MessageHistory(migration.history, numbers);
-  history.rewrite(() => next.messageHistory);
-  const known = new Map([...made].map(([content, messages]) => [content, [...messages]]));
-  // A message from before a branch keeps one number here and there. Otherwise, the merge would add the message again.
-  const entries = history.entries.map((entry, at) => {
-    if (entry.number < first) return entry;
-    const content = contentKey(entry.message);
-    const shared = known.get(content)?.shift();
-    if (shared) return shared;
-    const old = migration.history[at];
-    // The function of the migration has changed this message in the run, but not in a finished branch.
-    if (old && before?.has(old.number)) return old;
-    addToGroup(made, content, entry);
-    return entry;
-  });
+  const entries = migratedEntries(migration, journal.numbers, made);
   const records = [
     { ...structureReference(structureRecord(line.setup, lane, journal), journal), renames },
     ...historyRecords(editsBetween(migration.history, entries), lane, writer),
@@ -80,6 +65,32 @@ function lineRecords(
   );
   assertCheckpointFits(journal, { node: next.nodeId, input: next.lastInput }, input, records, uploads);
   return [...records, checkpointAt(journal, lane, { ...checkpointFields(migration), node: next.nodeId, input })];
+}
+
+/**
+ * Returns the new history. A message from before a branch has the same number in the run and in the branch, so that the
+ * merge does not add this message again.
+ */
+function migratedEntries(
+  { history: stored, next, before }: LineMigration,
+  numbers: MigrationJournal["numbers"],
+  made: Map<string | undefined, NumberedMessage[]>,
+): readonly NumberedMessage[] {
+  const { next: first } = numbers;
+  const history = new MessageHistory(stored, numbers);
+  history.rewrite(() => next.messageHistory);
+  const known = new Map([...made].map(([content, messages]) => [content, [...messages]]));
+  return history.entries.map((entry, at) => {
+    if (entry.number < first) return entry;
+    const content = contentKey(entry.message);
+    const shared = known.get(content)?.shift();
+    if (shared) return shared;
+    const old = stored[at];
+    // The function of the migration has changed this message in the run, but not in a finished branch.
+    if (old && before?.has(old.number)) return old;
+    addToGroup(made, content, entry);
+    return entry;
+  });
 }
 
 function checkpointFields({ line: { state }, keepsVisit, standing }: LineMigration) {
